@@ -13,7 +13,7 @@ struct inlay_following {
     const char *what, *tensor;
 };
 
-enum { INLAY_MOST_FOLLOWING = 12 };
+enum { INLAY_MOST_FOLLOWING = 12, INLAY_MOST_CONVERTED = 3 };
 
 struct inlay_file_layer {
     inlay_layer *layer;
@@ -21,7 +21,8 @@ struct inlay_file_layer {
     inlay_tuning tuning;
     inlay_sinusoid *sinusoid;
     inlay_file_table tokens, positions, segments;
-    float *gamma, *beta, *weights; /**< converted ones; null: they are in the file */
+    float *converted[INLAY_MOST_CONVERTED]; /**< vectors that the file has in other types */
+    size_t converted_count;
     int64_t start;
     struct inlay_following following[INLAY_MOST_FOLLOWING];
     size_t following_count;
@@ -30,17 +31,12 @@ struct inlay_file_layer {
 
 /** A layer that is being made. */
 struct inlay_layer_builder {
-    inlay_file *file;
     struct inlay_found_model found;
     const char *tokens_name;         /**< of the tensor with the token table, from inlay_build_tokens() on */
     bool follows[INLAY_MODEL_TERMS]; /**< terms that the layer ends before */
     inlay_file_layer *layer;
     inlay_file_error *error;
 };
-
-/** Writes an error of a tensor or key, and returns false. */
-bool inlay_build_fail(const struct inlay_layer_builder *builder, inlay_file_status status, const char *name,
-                      const char *sentence);
 
 /* The steps, in their order. */
 bool inlay_build_tokens(struct inlay_layer_builder *builder);

@@ -104,13 +104,14 @@ static bool finish(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
     inlay_status made = inlay_layer_create(&layer->spec, NULL, &layer->layer);
-    if (made == INLAY_ERROR_NO_MEMORY || (made == INLAY_OK && layer->report.failed))
+    if (made == INLAY_ERROR_NO_MEMORY)
         return inlay_file_fail_memory(builder->error, NULL);
     if (made == INLAY_ERROR_ID)
-        return inlay_build_fail(builder, INLAY_FILE_ERROR_RANGE, builder->found.names->mapping,
-                                "a value of the mapping is no row of the table");
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, NULL, builder->found.names->mapping,
+                               "a value of the mapping is no row of the table");
     if (made != INLAY_OK)
-        return inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL, builder->tokens_name, inlay_status_string(made));
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, builder->tokens_name, "%s",
+                               inlay_status_string(made));
     return true;
 }
 
@@ -124,9 +125,11 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
         {inlay_build_norm, INLAY_MODEL_NORM},         {inlay_build_scale, INLAY_MODEL_END},
         {inlay_build_pooling, INLAY_MODEL_END},       {look_at_padding, INLAY_MODEL_END},
     };
-    inlay_file_layer *layer = builder->layer;
     const struct inlay_model *model = builder->found.model;
     const char *part = builder->found.part;
+    inlay_file_layer *layer = builder->layer = calloc(1, sizeof *layer);
+    if (layer == NULL)
+        return inlay_file_fail_memory(builder->error, NULL);
     inlay_report_line(&layer->report, "model: %s%s%s (%s)", model->name, part != NULL ? ", " : "",
                       part != NULL ? part : "", builder->found.told_by);
     if (!check_demanded(builder) || !inlay_build_tokens(builder))
@@ -157,37 +160,28 @@ static bool options_known(const inlay_file_layer_options *options)
            (type == INLAY_F32 || type == INLAY_F16 || type == INLAY_BF16);
 }
 
-static bool create(inlay_file *file, const inlay_file_layer_options *options, inlay_file_layer **layer,
-                   inlay_file_error *error)
-{
-    const inlay_file_layer_options standard = inlay_file_layer_options_default();
-    struct inlay_layer_builder builder = {.file = file, .error = error};
-    if (options == NULL)
-        options = &standard;
-    if (file == NULL || layer == NULL || !options_known(options))
-        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, NULL, "%s",
-                               inlay_file_status_string(INLAY_FILE_ERROR_ARGUMENT));
-    if (!inlay_model_find(file, options->model, options->part, &builder.found, error))
-        return false;
-    builder.layer = calloc(1, sizeof *builder.layer);
-    if (builder.layer == NULL)
-        return inlay_file_fail_memory(error, NULL);
-    const bool is_made = build(&builder, options);
-    if (is_made)
-        *layer = builder.layer;
-    else
-        inlay_file_layer_destroy(builder.layer);
-    return is_made;
-}
-
 inlay_file_status inlay_file_layer_create(inlay_file *file, const inlay_file_layer_options *options,
                                           inlay_file_layer **layer, inlay_file_error *error)
 {
+    const inlay_file_layer_options standard = inlay_file_layer_options_default();
     inlay_file_error unwanted;
-    error = error != NULL ? error : &unwanted;
+    struct inlay_layer_builder builder = {.error = error != NULL ? error : &unwanted};
     if (layer != NULL)
         *layer = NULL;
-    return create(file, options, layer, error) ? INLAY_FILE_OK : error->status;
+    if (options == NULL)
+        options = &standard;
+    if (file == NULL || layer == NULL || !options_known(options)) {
+        inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, NULL, "%s",
+                        inlay_file_status_string(INLAY_FILE_ERROR_ARGUMENT));
+        return INLAY_FILE_ERROR_ARGUMENT;
+    }
+    if (!inlay_model_find(file, options->model, options->part, &builder.found, builder.error) ||
+        !build(&builder, options)) {
+        inlay_file_layer_destroy(builder.layer);
+        return builder.error->status;
+    }
+    *layer = builder.layer;
+    return INLAY_FILE_OK;
 }
 
 void inlay_file_layer_destroy(inlay_file_layer *layer)
@@ -196,10 +190,8 @@ void inlay_file_layer_destroy(inlay_file_layer *layer)
         return;
     inlay_layer_destroy(layer->layer);
     inlay_sinusoid_destroy(layer->sinusoid);
-    free(layer->gamma);
-    free(layer->beta);
-    free(layer->weights);
-    inlay_report_release(&layer->report);
+    for (size_t i = 0; i < layer->converted_count; i++)
+        free(layer->converted[i]);
     free(layer);
 }
 

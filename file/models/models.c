@@ -610,7 +610,7 @@ static bool find_by_tensors(struct inlay_found_model *found)
     return true;
 }
 
-bool inlay_model_find(const inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
+bool inlay_model_find(inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
                       inlay_file_error *error)
 {
     const inlay_file_value *told = NULL;

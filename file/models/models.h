@@ -100,7 +100,7 @@ enum { INLAY_MODEL_NAME_ROOM = 128 };
  * Finds the family of a model: by its name if that is given, else by config.json, by the metadata of GGUF, or by names
  * of tensors, if only one family has them.
  */
-bool inlay_model_find(const inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
+bool inlay_model_find(inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
                       inlay_file_error *error);
 
 /** Returns the tensor with a name of found->names, or null, and writes its full name, unless the name is null. */

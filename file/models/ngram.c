@@ -1,32 +1,186 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * N-grams of checkpoints: what hashes.h finds of a layer becomes the spec of ngram.h. Everything that a file says is
- * checked against the rows of its table, which bound the hashes.
+ * Hashed n-gram embeddings of checkpoints. What the parts of a kind are called is data: tensors beside the table,
+ * tensors or metadata of the whole model, keys of config.json. Everything that a file says is checked against the rows
+ * of its table, which bound the hashes. Names of Qwen4Exp are those of transformers 5.23 and, in GGUF files, of
+ * llama.cpp; names of Engram are those of DeepSeek-V4.1's checkpoint and of converters to GGUF, which have no standard
+ * yet.
  */
-#include "models/hashes.h"
+#include "models/report.h"
+#include "models/settings.h"
+#include "text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* The arrays of a hash. The first and the last are of the whole model, the others of a layer. */
+enum part { LAYERS, MULTIPLIERS, MODULI, OFFSETS, TOKEN_MAP, PARTS };
+
+/* Where the integers of an array are. Null names are not looked for. */
+struct array {
+    const char *what;          /* for reports and messages; null: the kind has no such array */
+    const char *beside;        /* a tensor of the layer, behind the stem of its table's name */
+    const char *tensors[2];    /* tensors of the whole model, [layers, ...] */
+    const char *config, *gguf; /* keys of the whole model, [layers, ...] */
+};
+
+#define OF_ENGRAM(what, name)                                                                                          \
+    {                                                                                                                  \
+        what, NULL, {"engram." name, "engram_" name ".weight"}, "engram_" name, "engram." name                         \
+    }
+
+/* A kind of n-gram embedding. */
+static const struct kind {
+    const char *name;
+    const char *tables[5];    /* ends of the names of tables, with one * where several tensors hold the rows */
+    const char *architecture; /* general.architecture of files that have only one table, whose name has no stem */
+    struct array arrays[PARTS];
+    struct inlay_key pad, mask; /* ids that blocked places take, and that block their place; -1: none */
+    bool pad_resets;            /* the first also ends a text */
+} kinds[] = {
+    {
+        .name = "qwen4_exp",
+        .tables = {"ngram_embedding.weight", "ngram_embedding.shard_*.weight", "per_layer_token_embd.weight",
+                   "ple_ngram_embd.*.weight"},
+        .architecture = "qwen4exp",
+        .arrays = {[LAYERS] = {"layers", .gguf = "ple.layers"},
+                   [MULTIPLIERS] = {"multipliers", "layer_multipliers", .gguf = "ple.layer_multipliers"},
+                   [MODULI] = {"moduli", "ngram_heads_vocab_sizes", .gguf = "ple.head_vocab_sizes"},
+                   [OFFSETS] = {"offsets", "ngram_heads_offsets", .gguf = "ple.head_offsets"}},
+        .pad = {"eos_token_id", "ple.eos_token_id", -1},
+        .mask = {NULL, NULL, -1},
+        .pad_resets = true,
+    },
+    {
+        .name = "engram",
+        .tables = {"engram.embed.weight", "engram_embd.weight"},
+        .arrays = {[LAYERS] = {"layers", .config = "engram_layer_ids", .gguf = "engram.layer_ids"},
+                   [MULTIPLIERS] = OF_ENGRAM("multipliers", "multipliers"),
+                   [MODULI] = OF_ENGRAM("primes", "primes"),
+                   [OFFSETS] = OF_ENGRAM("offsets", "offsets"),
+                   [TOKEN_MAP] = OF_ENGRAM("token map", "token_map")},
+        .pad = {"engram_pad_id", "engram.pad_id", -1},
+        .mask = {"image_token_id", NULL, -1},
+    },
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+struct integers {
+    int64_t *values;
+    size_t count;
+};
 
 struct inlay_file_ngram {
     inlay_ngram *ngram;
-    inlay_ngram_spec spec; /* over the following arrays and ids */
-    uint32_t *token_map;   /* of the hash, null: ids themselves */
-    int64_t *multipliers;
+    inlay_ngram_spec spec;         /* over the following arrays and ids */
+    struct integers arrays[PARTS]; /* as the file has them; no values: it has none */
+    uint32_t *token_map;           /* of the hash, null: ids themselves */
     inlay_ngram_column *columns;
     int64_t pad, mask;
     inlay_file_table table;
     struct inlay_report report;
 };
 
+/* The table of a layer. */
+struct found {
+    const struct kind *kind;
+    char name[256];  /* of its tensor, or a pattern for inlay_file_table_of() */
+    char stem[256];  /* of the names beside it */
+    long long layer; /* -1: no number is known */
+};
+
 /* An embedding that is being made. */
 struct builder {
-    inlay_file *file;
     struct inlay_settings settings;
-    struct inlay_hash_table found;
-    struct inlay_integers arrays[INLAY_HASH_PARTS];
-    inlay_file_ngram *ngram;
     inlay_file_error *error;
+    struct found found;
+    size_t slice, slices; /* which layer it is of those in arrays of the whole model, and their number */
+    inlay_file_ngram *ngram;
 };
+
+/* ---- Tables ----------------------------------------------------------------------------------------------------- */
+
+/* Returns the number of the layer that a stem names last, such as 14 for "layers.14.", or -1. */
+static long long layer_of(const char *stem)
+{
+    static const char *const words[] = {"layers.", "blk."};
+    long long layer = -1;
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        for (const char *at = strstr(stem, words[w]); at != NULL; at = strstr(at + 1, words[w])) {
+            const char *digits = at + strlen(words[w]);
+            size_t count = strspn(digits, "0123456789");
+            if (count > 0 && count < 10 && digits[count] == '.')
+                layer = strtoll(digits, NULL, 10);
+        }
+    return layer;
+}
+
+/* Fills in `found` if a tensor is the table, or the first of its tensors, that ends in the name `end`. */
+static bool is_table(const char *tensor, const char *end, struct found *found)
+{
+    char first[64];
+    const char *star = strchr(end, '*');
+    int before = star != NULL ? (int)(star - end) : (int)strlen(end);
+    snprintf(first, sizeof first, "%.*s%s%s", before, end, star != NULL ? "0" : "", star != NULL ? star + 1 : "");
+    if (!inlay_ends_in(tensor, first))
+        return false;
+    size_t stem = strlen(tensor) - strlen(first);
+    if (stem + strlen(end) >= sizeof found->name || (stem > 0 && tensor[stem - 1] != '.'))
+        return false;
+    snprintf(found->stem, sizeof found->stem, "%.*s", (int)stem, tensor);
+    snprintf(found->name, sizeof found->name, "%s%s", found->stem, end);
+    found->layer = layer_of(found->stem);
+    return true;
+}
+
+/* Returns whether a tensor is a table of some kind. One without a stem is one only in files of its architecture. */
+static bool is_of_kind(const inlay_file_tensor *tensor, const struct inlay_settings *settings, struct found *found)
+{
+    for (size_t k = 0; k < KINDS; k++)
+        for (const char *const *end = kinds[k].tables; *end != NULL; end++) {
+            if (!is_table(tensor->name, *end, found))
+                continue;
+            const char *only = kinds[k].architecture;
+            found->kind = &kinds[k];
+            return found->stem[0] != '\0' ||
+                   (only != NULL && settings->architecture != NULL && strcmp(only, settings->architecture) == 0);
+        }
+    return false;
+}
+
+/* Finds the table of a layer, or with layer -1 the only one. */
+static bool find_table(struct builder *builder, long long layer)
+{
+    const struct inlay_settings *settings = &builder->settings;
+    struct found *found = &builder->found;
+    size_t all = 0, fitting = 0;
+    for (size_t i = 0; i < inlay_file_tensor_count(settings->file); i++) {
+        struct found candidate;
+        if (!is_of_kind(inlay_file_tensor_at(settings->file, i), settings, &candidate))
+            continue;
+        all++;
+        if (layer >= 0 && candidate.layer >= 0 && candidate.layer != layer)
+            continue;
+        *found = candidate;
+        fitting++;
+    }
+    if (all == 0)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, NULL,
+                               "no tensor has the name of a table of n-grams");
+    if (fitting == 0)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, NULL,
+                               "layer %lld has no table of n-grams; %zu other layers have", layer, all);
+    if (fitting > 1)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, found->name,
+                               "%zu layers have tables of n-grams; name one of them", fitting);
+    if (found->layer < 0)
+        found->layer = layer;
+    return true;
+}
+
+/* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
 static bool fail_missing(const struct builder *builder, const char *what, const char *name)
 {
@@ -35,32 +189,90 @@ static bool fail_missing(const struct builder *builder, const char *what, const 
 }
 
 /* Names an array for a message: one that is not there, by where it would be. */
-static const char *name_of(const struct builder *builder, enum inlay_hash_part part)
+static const char *name_of(const struct builder *builder, enum part part)
 {
-    const struct inlay_hash_array *array = &builder->found.kind->arrays[part];
+    const struct array *array = &builder->found.kind->arrays[part];
     return array->beside != NULL ? array->beside : array->gguf;
 }
 
-static bool read_array(struct builder *builder, enum inlay_hash_part part)
+/* Returns the tensor of an array that lies beside the table, or null. */
+static const inlay_file_tensor *tensor_beside(const struct builder *builder, const char *name)
 {
-    return inlay_hash_read(&builder->settings, &builder->found, part, &builder->arrays[part], &builder->ngram->report);
+    char full[sizeof builder->found.stem + 64];
+    snprintf(full, sizeof full, "%s%s", builder->found.stem, name);
+    return inlay_file_tensor_named(builder->settings.file, full);
+}
+
+/* Returns the elements of a tensor as a value of the metadata, of kind 0 if they are no integers. */
+static inlay_file_value value_of(const inlay_file_tensor *tensor)
+{
+    static const struct {
+        const char *type;
+        inlay_file_value_kind kind;
+        size_t bytes;
+    } types[] = {{"I32", INLAY_FILE_VALUE_ARRAY_I32, 4},
+                 {"U32", INLAY_FILE_VALUE_ARRAY_U32, 4},
+                 {"I64", INLAY_FILE_VALUE_ARRAY_I64, 8},
+                 {"U64", INLAY_FILE_VALUE_ARRAY_U64, 8}};
+    inlay_file_value value = {.key = tensor->name, .text = tensor->data};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(tensor->type, types[i].type) == 0) {
+            value.kind = types[i].kind;
+            value.count = (size_t)tensor->bytes / types[i].bytes;
+        }
+    return value;
+}
+
+/* Reads and reports the integers of an array, of which those of the whole model have a slice for each layer. None, if
+   the file has none. */
+static bool read_array(struct builder *builder, enum part part)
+{
+    const struct array *array = &builder->found.kind->arrays[part];
+    struct integers *integers = &builder->ngram->arrays[part];
+    const inlay_file *file = builder->settings.file;
+    const inlay_file_tensor *tensor = array->beside != NULL ? tensor_beside(builder, array->beside) : NULL;
+    const bool is_sliced = tensor == NULL && part != LAYERS && part != TOKEN_MAP;
+    const size_t slices = is_sliced ? builder->slices : 1;
+    for (size_t i = 0; i < 2 && tensor == NULL; i++)
+        tensor = inlay_file_tensor_named(file, array->tensors[i]);
+    const inlay_file_value *named = inlay_settings_value(&builder->settings, array->config, array->gguf);
+    if (tensor == NULL && named == NULL)
+        return true;
+    const inlay_file_value value = tensor != NULL ? value_of(tensor) : *named;
+    integers->count = value.count / slices;
+    integers->values = malloc(integers->count * sizeof *integers->values + 1);
+    if (integers->values == NULL)
+        return inlay_file_fail_memory(builder->error, NULL);
+    const size_t first = is_sliced ? builder->slice * integers->count : 0;
+    if (inlay_file_value_integers(&value, first, integers->count, integers->values) != INLAY_FILE_OK)
+        return tensor != NULL ? inlay_file_fail(builder->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
+                                                "its type is %s instead of I32, I64, U32 or U64 with values below 2^63",
+                                                tensor->type)
+                              : inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, value.key,
+                                                "it is no array of integers");
+    if (value.count % slices != 0)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, value.key,
+                               "it has %zu integers for %zu layers", value.count, slices);
+    inlay_report_line(&builder->ngram->report, "%s: %s, %zu of them", array->what, value.key, integers->count);
+    return true;
 }
 
 /* Finds which of the layers in arrays of the whole model the layer is, and their number. */
 static bool find_slice(struct builder *builder)
 {
-    struct inlay_hash_table *found = &builder->found;
-    const struct inlay_integers *layers = &builder->arrays[INLAY_HASH_LAYERS];
-    if (!read_array(builder, INLAY_HASH_LAYERS))
+    struct found *found = &builder->found;
+    const struct integers *layers = &builder->ngram->arrays[LAYERS];
+    builder->slices = 1;
+    if (!read_array(builder, LAYERS))
         return false;
     if (layers->count == 0)
         return true;
-    found->slices = layers->count;
+    builder->slices = layers->count;
     if (found->layer < 0 && layers->count == 1)
         found->layer = layers->values[0];
-    while (found->slice < layers->count && layers->values[found->slice] != found->layer)
-        found->slice++;
-    if (found->slice == layers->count)
+    while (builder->slice < layers->count && layers->values[builder->slice] != found->layer)
+        builder->slice++;
+    if (builder->slice == layers->count)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, found->name,
                                "its layer is not one of the layers with n-grams that the metadata list");
     return true;
@@ -68,32 +280,32 @@ static bool find_slice(struct builder *builder)
 
 static bool read_arrays(struct builder *builder)
 {
-    const struct inlay_hash_kind *kind = builder->found.kind;
     if (!find_slice(builder))
         return false;
-    for (enum inlay_hash_part part = INLAY_HASH_MULTIPLIERS; part < INLAY_HASH_PARTS; part++) {
+    for (enum part part = MULTIPLIERS; part < PARTS; part++) {
+        const char *what = builder->found.kind->arrays[part].what;
         if (!read_array(builder, part))
             return false;
-        if (builder->arrays[part].values == NULL && part != INLAY_HASH_OFFSETS && kind->arrays[part].what != NULL)
-            return fail_missing(builder, kind->arrays[part].what, name_of(builder, part));
+        if (builder->ngram->arrays[part].values == NULL && part != OFFSETS && what != NULL)
+            return fail_missing(builder, what, name_of(builder, part));
     }
     return true;
 }
 
 /* ---- The spec --------------------------------------------------------------------------------------------------- */
 
-/* Finds the number of ids: those of the map, else the vocabulary of the model. */
-static bool find_vocab(struct builder *builder, size_t *vocab)
+/* Begins the spec with the number of ids: those of the map, else the vocabulary of the model. */
+static bool begin_spec(struct builder *builder)
 {
     static const struct inlay_key key = {"vocab_size", "vocab_size", -1};
     const long long most = INT64_C(1) << 31;
     struct inlay_setting setting;
     if (!inlay_settings_find(&builder->settings, INLAY_SETTING_INTEGER, &key, &setting))
         return false;
-    const inlay_file_value *tokens = inlay_file_value_named(builder->file, "tokenizer.ggml.tokens");
-    const struct inlay_integers *map = &builder->arrays[INLAY_HASH_TOKEN_MAP];
-    if (map->values != NULL)
-        setting = (struct inlay_setting){0, (long long)map->count, "token map"};
+    const inlay_file_value *tokens = inlay_file_value_named(builder->settings.file, "tokenizer.ggml.tokens");
+    const struct integers *arrays = builder->ngram->arrays;
+    if (arrays[TOKEN_MAP].values != NULL)
+        setting = (struct inlay_setting){0, (long long)arrays[TOKEN_MAP].count, "token map"};
     else if (setting.key == NULL && tokens != NULL && tokens->kind == INLAY_FILE_VALUE_STRINGS)
         setting = (struct inlay_setting){0, (long long)tokens->count, tokens->key};
     if (setting.key == NULL)
@@ -101,22 +313,21 @@ static bool find_vocab(struct builder *builder, size_t *vocab)
     if (setting.integer < 1 || setting.integer > most)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, setting.key,
                                "a vocabulary of %lld ids has no n-grams", setting.integer);
-    *vocab = (size_t)setting.integer;
-    inlay_report_line(&builder->ngram->report, "vocabulary: ids below %zu (%s)", *vocab, setting.key);
+    inlay_report_line(&builder->ngram->report, "vocabulary: ids below %lld (%s)", setting.integer, setting.key);
+    builder->ngram->spec =
+        inlay_ngram_spec_default((size_t)setting.integer, (uint32_t)arrays[MULTIPLIERS].count, INLAY_NGRAM_MIX_XOR);
     return true;
 }
 
-/* Finds an id that a key names; its default is that there is none, which is an error if it is needed. */
-static bool find_id(struct builder *builder, const char *what, const char *config, const char *gguf, bool must,
-                    int64_t *id)
+/* Finds the id that a key has, or -1. */
+static bool find_id(struct builder *builder, const char *what, const struct inlay_key *key, int64_t *id)
 {
-    const struct inlay_key key = {config, gguf, -1};
     struct inlay_setting setting;
-    if (!inlay_settings_find(&builder->settings, INLAY_SETTING_INTEGER, &key, &setting))
+    if (!inlay_settings_find(&builder->settings, INLAY_SETTING_INTEGER, key, &setting))
         return false;
     *id = setting.integer;
     if (setting.key == NULL)
-        return !must || fail_missing(builder, what, config);
+        return true;
     if (setting.integer < 0 || (uint64_t)setting.integer >= builder->ngram->spec.vocab)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, setting.key,
                                "the id %lld is not below the %zu of the vocabulary", setting.integer,
@@ -127,7 +338,7 @@ static bool find_id(struct builder *builder, const char *what, const char *confi
 
 static bool make_token_map(struct builder *builder)
 {
-    const struct inlay_integers *map = &builder->arrays[INLAY_HASH_TOKEN_MAP];
+    const struct integers *map = &builder->ngram->arrays[TOKEN_MAP];
     if (map->values == NULL)
         return true;
     builder->ngram->token_map = malloc(map->count * sizeof *builder->ngram->token_map + 1);
@@ -135,7 +346,7 @@ static bool make_token_map(struct builder *builder)
         return inlay_file_fail_memory(builder->error, NULL);
     for (size_t i = 0; i < map->count; i++) {
         if (map->values[i] < 0 || map->values[i] > UINT32_MAX)
-            return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, NULL, name_of(builder, INLAY_HASH_TOKEN_MAP),
+            return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, NULL, name_of(builder, TOKEN_MAP),
                                    "the number of id %zu is %lld", i, (long long)map->values[i]);
         builder->ngram->token_map[i] = (uint32_t)map->values[i];
     }
@@ -146,32 +357,34 @@ static bool make_token_map(struct builder *builder)
 /* Sets pad, resets and masks. */
 static bool make_blocks(struct builder *builder)
 {
-    const struct inlay_hash_kind *kind = builder->found.kind;
-    inlay_ngram_spec *spec = &builder->ngram->spec;
-    if (!find_id(builder, kind->pad_resets ? "pad, and end of texts" : "pad", kind->pad_config, kind->pad_gguf, true,
-                 &builder->ngram->pad) ||
-        !find_id(builder, "mask", kind->mask_config, NULL, false, &builder->ngram->mask))
+    const struct kind *kind = builder->found.kind;
+    inlay_file_ngram *ngram = builder->ngram;
+    inlay_ngram_spec *spec = &ngram->spec;
+    const char *pad = kind->pad_resets ? "pad, and end of texts" : "pad";
+    if (!find_id(builder, pad, &kind->pad, &ngram->pad) || !find_id(builder, "mask", &kind->mask, &ngram->mask))
         return false;
-    spec->pad = spec->token_map != NULL ? spec->token_map[builder->ngram->pad] : (uint32_t)builder->ngram->pad;
-    spec->resets = &builder->ngram->pad;
+    if (ngram->pad < 0)
+        return fail_missing(builder, pad, kind->pad.config);
+    spec->pad = spec->token_map != NULL ? spec->token_map[ngram->pad] : (uint32_t)ngram->pad;
+    spec->resets = &ngram->pad;
     spec->reset_count = kind->pad_resets;
-    spec->masks = &builder->ngram->mask;
-    spec->mask_count = builder->ngram->mask >= 0;
+    spec->masks = &ngram->mask;
+    spec->mask_count = ngram->mask >= 0;
     return true;
 }
 
 /* Makes the columns: lengths from 2 on, as many columns of each. */
 static bool make_columns(struct builder *builder)
 {
-    const struct inlay_integers *moduli = &builder->arrays[INLAY_HASH_MODULI];
-    const struct inlay_integers *offsets = &builder->arrays[INLAY_HASH_OFFSETS];
-    const size_t length = builder->arrays[INLAY_HASH_MULTIPLIERS].count, count = moduli->count;
+    const struct integers *moduli = &builder->ngram->arrays[MODULI];
+    const struct integers *offsets = &builder->ngram->arrays[OFFSETS];
+    const size_t length = builder->ngram->arrays[MULTIPLIERS].count, count = moduli->count;
     if (length < 2 || length > INLAY_NGRAM_LENGTH_MOST || count == 0 || count > INLAY_NGRAM_COLUMNS_MOST ||
         count % (length - 1) != 0)
-        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, name_of(builder, INLAY_HASH_MODULI),
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, name_of(builder, MODULI),
                                "%zu columns do not suit n-grams of %zu multipliers", count, length);
     if (offsets->values != NULL && offsets->count != count)
-        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, name_of(builder, INLAY_HASH_OFFSETS),
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, name_of(builder, OFFSETS),
                                "there are %zu offsets for %zu columns", offsets->count, count);
     builder->ngram->columns = calloc(count, sizeof *builder->ngram->columns);
     if (builder->ngram->columns == NULL)
@@ -195,70 +408,58 @@ static bool make_columns(struct builder *builder)
     return true;
 }
 
-static bool build(struct builder *builder)
+static bool build(struct builder *builder, long long layer)
 {
-    inlay_file_ngram *ngram = builder->ngram;
-    struct inlay_integers *multipliers = &builder->arrays[INLAY_HASH_MULTIPLIERS];
+    if (!find_table(builder, layer))
+        return false;
+    inlay_file_ngram *ngram = builder->ngram = calloc(1, sizeof *ngram);
+    if (ngram == NULL)
+        return inlay_file_fail_memory(builder->error, NULL);
+    const char *name = builder->found.name;
     inlay_report_line(&ngram->report, "model: %s", builder->found.kind->name);
-    if (inlay_file_table_of(builder->file, builder->found.name, &ngram->table, builder->error) != INLAY_FILE_OK)
+    if (inlay_file_table_of(builder->settings.file, name, &ngram->table, builder->error) != INLAY_FILE_OK)
         return false;
     const inlay_table *view = &ngram->table.view;
-    inlay_report_line(&ngram->report, "table: %s [%zu, %zu] in %zu tensors", builder->found.name, view->rows, view->dim,
+    inlay_report_line(&ngram->report, "table: %s [%zu, %zu] in %zu tensors", name, view->rows, view->dim,
                       view->extent_count > 0 ? view->extent_count : 1);
     if (ngram->table.scale != 1)
         inlay_report_line(&ngram->report, "scale of the table: %.9g", (double)ngram->table.scale);
-    size_t vocab = 0;
-    if (!read_arrays(builder) || !find_vocab(builder, &vocab))
+    if (!read_arrays(builder) || !begin_spec(builder) || !make_token_map(builder) || !make_blocks(builder) ||
+        !make_columns(builder))
         return false;
-    ngram->spec = inlay_ngram_spec_default(vocab, (uint32_t)multipliers->count, INLAY_NGRAM_MIX_XOR);
-    if (!make_token_map(builder) || !make_blocks(builder) || !make_columns(builder))
-        return false;
-    ngram->multipliers = multipliers->values;
-    multipliers->values = NULL;
-    ngram->spec.multipliers = ngram->multipliers;
+    ngram->spec.multipliers = ngram->arrays[MULTIPLIERS].values;
     ngram->spec.vectors = 1;
     ngram->spec.columns = ngram->columns;
-    ngram->spec.column_count = builder->arrays[INLAY_HASH_MODULI].count;
+    ngram->spec.column_count = ngram->arrays[MODULI].count;
     inlay_status made = inlay_ngram_create(&ngram->spec, NULL, &ngram->ngram);
-    if (made == INLAY_ERROR_NO_MEMORY || ngram->report.failed)
+    if (made == INLAY_ERROR_NO_MEMORY)
         return inlay_file_fail_memory(builder->error, NULL);
     if (made != INLAY_OK)
-        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, builder->found.name, "%s",
-                               inlay_status_string(made));
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, name, "%s", inlay_status_string(made));
     return true;
 }
 
 /* ---- The handle ------------------------------------------------------------------------------------------------- */
 
-static bool create(inlay_file *file, int64_t model_layer, inlay_file_ngram **ngram, inlay_file_error *error)
-{
-    if (file == NULL || ngram == NULL || model_layer < -1)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, NULL, "%s",
-                               inlay_file_status_string(INLAY_FILE_ERROR_ARGUMENT));
-    struct builder builder = {.file = file, .settings = inlay_settings_of(file, error), .error = error};
-    if (!inlay_hash_find(&builder.settings, model_layer, &builder.found))
-        return false;
-    builder.ngram = calloc(1, sizeof *builder.ngram);
-    if (builder.ngram == NULL)
-        return inlay_file_fail_memory(error, NULL);
-    const bool is_made = build(&builder);
-    for (size_t part = 0; part < INLAY_HASH_PARTS; part++)
-        free(builder.arrays[part].values);
-    if (is_made)
-        *ngram = builder.ngram;
-    else
-        inlay_file_ngram_destroy(builder.ngram);
-    return is_made;
-}
-
 inlay_file_status inlay_file_ngram_create(inlay_file *file, int64_t model_layer, inlay_file_ngram **ngram,
                                           inlay_file_error *error)
 {
     inlay_file_error unwanted;
-    error = error != NULL ? error : &unwanted;
+    struct builder builder = {.error = error != NULL ? error : &unwanted};
     if (ngram != NULL)
         *ngram = NULL;
-    return create(file, model_layer, ngram, error) ? INLAY_FILE_OK : error->status;
+    if (file == NULL || ngram == NULL || model_layer < -1) {
+        inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, NULL, "%s",
+                        inlay_file_status_string(INLAY_FILE_ERROR_ARGUMENT));
+        return INLAY_FILE_ERROR_ARGUMENT;
+    }
+    builder.settings = inlay_settings_of(file, builder.error);
+    if (!build(&builder, model_layer)) {
+        inlay_file_ngram_destroy(builder.ngram);
+        return builder.error->status;
+    }
+    *ngram = builder.ngram;
+    return INLAY_FILE_OK;
 }
 
 void inlay_file_ngram_destroy(inlay_file_ngram *ngram)
@@ -267,9 +468,9 @@ void inlay_file_ngram_destroy(inlay_file_ngram *ngram)
         return;
     inlay_ngram_destroy(ngram->ngram);
     free(ngram->columns);
-    free(ngram->multipliers);
     free(ngram->token_map);
-    inlay_report_release(&ngram->report);
+    for (size_t part = 0; part < PARTS; part++)
+        free(ngram->arrays[part].values);
     free(ngram);
 }
 

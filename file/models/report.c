@@ -8,27 +8,16 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { LINE_ROOM = 512 };
 
 void inlay_report_line(struct inlay_report *report, const char *format, ...)
 {
-    if (report->room - report->used <= LINE_ROOM) {
-        const size_t room = report->room * 2 + LINE_ROOM + 1;
-        char *text = realloc(report->text, room);
-        if (text == NULL) {
-            report->failed = true;
-            return;
-        }
-        report->text = text;
-        report->room = room;
-    }
     char *line = report->text + report->used;
+    if (sizeof report->text - report->used <= INLAY_REPORT_LINE_BYTES)
+        return;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, LINE_ROOM, format, arguments);
+    vsnprintf(line, INLAY_REPORT_LINE_BYTES, format, arguments);
     va_end(arguments);
     inlay_make_printable(line);
     strcat(line, "\n");
@@ -43,10 +32,4 @@ void inlay_report_tensor(struct inlay_report *report, const char *what, const in
         used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%llu", i > 0 ? ", " : "",
                                  (unsigned long long)tensor->shape[i]);
     inlay_report_line(report, "%s: %s [%s] %s", what, tensor->name, shape, tensor->type);
-}
-
-void inlay_report_release(struct inlay_report *report)
-{
-    free(report->text);
-    *report = (struct inlay_report){NULL, 0, 0, false};
 }

@@ -8,18 +8,16 @@
 
 #include <stdbool.h>
 
-/** Lines of text. All zero: none. */
+enum { INLAY_REPORT_LINE_BYTES = 512, INLAY_REPORT_LINES = 40 };
+
+/** Lines of text, with room for more of the longest than any layer or embedding has. All zero: none. */
 struct inlay_report {
-    char *text; /**< ended by a zero; null: no line yet */
-    size_t used, room;
-    bool failed; /**< malloc returned null, and lines are missing */
+    size_t used;
+    char text[INLAY_REPORT_LINES * INLAY_REPORT_LINE_BYTES]; /**< [used], ended by a zero */
 };
 
-/** Adds a line, which ends before 512 bytes; bytes that are not printable ASCII become ?. */
+/** Adds a line, cut to fewer than INLAY_REPORT_LINE_BYTES; bytes that are not printable ASCII become ?. */
 void inlay_report_line(struct inlay_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** Adds a line "what: name [shape] type". */
 void inlay_report_tensor(struct inlay_report *report, const char *what, const inlay_file_tensor *tensor);
-
-/** Releases the text. */
-void inlay_report_release(struct inlay_report *report);

@@ -23,7 +23,7 @@ static const inlay_file_value *value_of(const inlay_file *file, const char *firs
     return size > 0 && size < KEY_ROOM ? inlay_file_value_named(file, key) : NULL;
 }
 
-struct inlay_settings inlay_settings_of(const inlay_file *file, inlay_file_error *error)
+struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *error)
 {
     const inlay_file_value *value = inlay_file_value_named(file, "general.architecture");
     bool is_text = value != NULL && value->kind == INLAY_FILE_VALUE_STRING;

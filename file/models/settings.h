@@ -10,7 +10,7 @@
 
 /** Where to look, and where to write what is wrong. */
 struct inlay_settings {
-    const inlay_file *file;
+    inlay_file *file;
     const char *architecture; /**< general.architecture of a GGUF file; null: it is none */
     inlay_file_error *error;
 };
@@ -37,7 +37,7 @@ struct inlay_setting {
 };
 
 /** Returns the settings of a file. */
-struct inlay_settings inlay_settings_of(const inlay_file *file, inlay_file_error *error);
+struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *error);
 
 /** Returns the value of a key of config.json (null: none) or of GGUF (null: none), or null. */
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,

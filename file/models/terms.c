@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps of builder.h for what most layers have: tokens, segments, positions, norm and scale.
+ * The steps of builder.h. Vectors of float32 stay where they are in the file, at any address; others are converted.
  */
 #include "models/builder.h"
-#include "models/vectors.h"
+#include "piece.h"
 
 #include <math.h>
-
-bool inlay_build_fail(const struct inlay_layer_builder *builder, inlay_file_status status, const char *name,
-                      const char *sentence)
-{
-    return inlay_file_fail(builder->error, status, NULL, name, "%s", sentence);
-}
+#include <stdlib.h>
+#include <string.h>
 
 /* Returns a tensor of the layer; null if it is absent, with the error unless it may be. */
 static const inlay_file_tensor *find_tensor(const struct inlay_layer_builder *builder, const char *name)
@@ -38,7 +34,7 @@ static bool find_table(const struct inlay_layer_builder *builder, const char *wh
     *tensor = find_tensor(builder, name);
     if (*tensor == NULL)
         return inlay_model_may_lack(name);
-    if (inlay_file_table_of(builder->file, (*tensor)->name, table, builder->error) != INLAY_FILE_OK)
+    if (inlay_file_table_of(builder->found.settings.file, (*tensor)->name, table, builder->error) != INLAY_FILE_OK)
         return false;
     inlay_report_tensor(&builder->layer->report, what, *tensor);
     const inlay_table *view = &table->view;
@@ -66,7 +62,8 @@ static bool find_term(const struct inlay_layer_builder *builder, const char *wha
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
                                "it has %zu columns, and %s has %zu", table->view.dim, builder->tokens_name, dim);
     if (table->scale != 1)
-        return inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL, tensor->name, "no layer has a scale for these rows");
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, tensor->name,
+                               "no layer has a scale for these rows");
     *term = &table->view;
     return true;
 }
@@ -141,7 +138,7 @@ static bool add_sinusoid(struct inlay_layer_builder *builder)
     if (!wanted.integer) {
         char full[INLAY_MODEL_NAME_ROOM];
         inlay_model_tensor(&builder->found, builder->found.names->positions, full);
-        return inlay_build_fail(builder, INLAY_FILE_ERROR_MISSING, full, "the positions are not there");
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, full, "the positions are not there");
     }
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(model->recipe, layer->tokens.view.dim);
     inlay_status made = inlay_sinusoid_create(&spec, NULL, &layer->sinusoid);
@@ -177,22 +174,59 @@ bool inlay_build_segments(struct inlay_layer_builder *builder)
     return true;
 }
 
+/* Checks that a tensor has one dimension, and says which types it may have unless it has one of them. */
+static bool check_vector(const struct inlay_layer_builder *builder, const inlay_file_tensor *tensor, bool has_type,
+                         const char *types)
+{
+    if (tensor->rank != 1)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
+                               "it has %u dimensions instead of one", tensor->rank);
+    if (!has_type)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
+                               "its type is %s instead of %s", tensor->type, types);
+    return true;
+}
+
+/* Finds the values of a tensor as float32, as many as what is named `of` has. Those of F64 are rounded to nearest
+   even. */
+static bool take_floats(const struct inlay_layer_builder *builder, const inlay_file_tensor *tensor, const char *of,
+                        size_t count, const char *unit, const void **floats)
+{
+    inlay_file_layer *layer = builder->layer;
+    const bool is_double = strcmp(tensor->type, "F64") == 0;
+    const bool is_half = tensor->element == INLAY_F16 || tensor->element == INLAY_BF16;
+    if (!check_vector(builder, tensor, is_double || is_half || tensor->element == INLAY_F32, "F32, F16, BF16 or F64"))
+        return false;
+    if (tensor->shape[0] != count)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
+                               "it has %llu elements, and %s has %zu%s", (unsigned long long)tensor->shape[0], of,
+                               count, unit);
+    *floats = tensor->data;
+    if (!is_double && !is_half)
+        return true;
+    float *made = malloc(count * sizeof *made + 1);
+    if (made == NULL)
+        return inlay_file_fail_memory(builder->error, tensor->path);
+    *floats = layer->converted[layer->converted_count++] = made;
+    if (is_half)
+        inlay_piece_convert(tensor, count, 1, 1, made);
+    for (size_t i = 0; is_double && i < count; i++) {
+        double value;
+        memcpy(&value, (const char *)tensor->data + i * sizeof value, sizeof value);
+        made[i] = (float)value;
+    }
+    return true;
+}
+
 /* Finds a vector of the norm. */
 static bool find_vector(const struct inlay_layer_builder *builder, const char *what, const char *name,
-                        const void **vector, float **owned)
+                        const void **vector)
 {
     const inlay_file_tensor *tensor = find_tensor(builder, name);
     if (tensor == NULL)
         return inlay_model_may_lack(name);
-    if (!inlay_vector_floats(tensor, vector, owned, builder->error))
-        return false;
-    const size_t dim = builder->layer->tokens.view.dim;
-    if (tensor->shape[0] != dim)
-        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
-                               "it has %llu elements, and %s has %zu columns", (unsigned long long)tensor->shape[0],
-                               builder->tokens_name, dim);
     inlay_report_tensor(&builder->layer->report, what, tensor);
-    return true;
+    return take_floats(builder, tensor, builder->tokens_name, builder->layer->tokens.view.dim, " columns", vector);
 }
 
 bool inlay_build_norm(struct inlay_layer_builder *builder)
@@ -207,10 +241,10 @@ bool inlay_build_norm(struct inlay_layer_builder *builder)
     if (!find(builder, INLAY_SETTING_NUMBER, &model->epsilon, &epsilon))
         return false;
     if (epsilon.number < 0 || epsilon.number > 1)
-        return inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL, epsilon.key,
-                                "the epsilon of a norm is a number from 0 to 1");
-    if (!find_vector(builder, "norm, weight", names->gamma, &layer->spec.gamma, &layer->gamma) ||
-        !find_vector(builder, "norm, bias", names->beta, &layer->spec.beta, &layer->beta))
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, epsilon.key,
+                               "the epsilon of a norm is a number from 0 to 1");
+    if (!find_vector(builder, "norm, weight", names->gamma, &layer->spec.gamma) ||
+        !find_vector(builder, "norm, bias", names->beta, &layer->spec.beta))
         return false;
     layer->spec.norm = model->norm;
     layer->spec.epsilon = (float)epsilon.number;
@@ -226,12 +260,8 @@ static float rounded_to(inlay_element_type type, float number)
     uint16_t bits = 0;
     inlay_table from = inlay_table_f32(&number, 1, 1), view;
     inlay_table_storage to = inlay_table_storage_of(type, &bits, 1);
-    if (type == INLAY_F16 || type == INLAY_BF16)
-        if (inlay_table_quantize(&from, &to, &view, NULL) == INLAY_OK) {
-            float rounded;
-            if (inlay_gather(&view, &row, INLAY_ID_I32, 1, 1, &rounded, sizeof rounded, NULL, NULL) == INLAY_OK)
-                return rounded;
-        }
+    if ((type == INLAY_F16 || type == INLAY_BF16) && inlay_table_quantize(&from, &to, &view, NULL) == INLAY_OK)
+        inlay_gather(&view, &row, INLAY_ID_I32, 1, 1, &number, sizeof number, NULL, NULL);
     return number;
 }
 
@@ -279,13 +309,65 @@ bool inlay_build_scale(struct inlay_layer_builder *builder)
         return false;
     layer->spec.scale = scale * layer->tokens.scale;
     if (!isfinite(layer->spec.scale))
-        return inlay_build_fail(builder, INLAY_FILE_ERROR_MODEL,
-                                setting.key != NULL ? setting.key : builder->tokens_name,
-                                "the factor of token rows is no finite float32");
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL,
+                               setting.key != NULL ? setting.key : builder->tokens_name,
+                               "the factor of token rows is no finite float32");
     if (builder->found.model->scale != INLAY_MODEL_SCALE_ONE)
         inlay_report_line(&layer->report, "scale: %.9g%s%s%s", (double)scale, setting.key != NULL ? " (" : "",
                           setting.key != NULL ? setting.key : "", setting.key != NULL ? ")" : "");
     if (layer->tokens.scale != 1)
         inlay_report_line(&layer->report, "scale of the table: %.9g", (double)layer->tokens.scale);
+    return true;
+}
+
+/* ---- Static embeddings ------------------------------------------------------------------------------------------ */
+
+/* Finds the mapping of ids to rows and the weight of each id, where the file has them. */
+static bool add_mapping(struct inlay_layer_builder *builder)
+{
+    inlay_file_layer *layer = builder->layer;
+    inlay_layer_spec *spec = &layer->spec;
+    const struct inlay_model_names *names = builder->found.names;
+    char full[INLAY_MODEL_NAME_ROOM];
+    const inlay_file_tensor *mapping = inlay_model_tensor(&builder->found, names->mapping, full);
+    const inlay_file_tensor *weights = inlay_model_tensor(&builder->found, names->weights, full);
+    size_t ids = layer->tokens.view.rows;
+    if (mapping != NULL) {
+        const bool is_64 = strcmp(mapping->type, "I64") == 0;
+        if (!check_vector(builder, mapping, is_64 || strcmp(mapping->type, "I32") == 0, "I32 or I64"))
+            return false;
+        spec->token_mapping = mapping->data;
+        spec->token_mapping_type = is_64 ? INLAY_ID_I64 : INLAY_ID_I32;
+        spec->token_mapping_length = ids = (size_t)mapping->shape[0];
+        inlay_report_tensor(&layer->report, "mapping", mapping);
+    }
+    if (weights != NULL) {
+        const char *of = mapping != NULL ? mapping->name : builder->tokens_name;
+        if (!take_floats(builder, weights, of, ids, "", &spec->token_weights))
+            return false;
+        spec->token_weights_length = ids;
+        inlay_report_tensor(&layer->report, spec->token_weights != weights->data ? "weights, as float32" : "weights",
+                            weights);
+    }
+    return true;
+}
+
+bool inlay_build_pooling(struct inlay_layer_builder *builder)
+{
+    const struct inlay_model *model = builder->found.model;
+    inlay_file_layer *layer = builder->layer;
+    struct inlay_setting normalize;
+    if (model->pooling == INLAY_POOLING_NONE)
+        return true;
+    if (!add_mapping(builder) ||
+        !inlay_settings_find(&builder->found.settings, INLAY_SETTING_FLAG, &model->normalize, &normalize))
+        return false;
+    layer->spec.pooling = model->pooling;
+    inlay_report_line(&layer->report, "pooling: mean");
+    if (normalize.integer) {
+        layer->spec.norm = INLAY_NORM_L2;
+        layer->spec.epsilon = (float)model->epsilon.otherwise;
+        inlay_report_line(&layer->report, "norm: L2, epsilon %g (%s)", model->epsilon.otherwise, normalize.key);
+    }
     return true;
 }
