@@ -46,11 +46,10 @@ static void shorten(const char *name, char *out, size_t room)
 static size_t write_place(const char *path, const char *name, char *out, size_t room)
 {
     enum { MOST_PATH = 120 };
-    size_t used = 0, size = path != NULL ? strlen(path) : 0;
-    if (size > MOST_PATH)
-        used = (size_t)snprintf(out, room, "...%s: ", path + size - MOST_PATH);
-    else if (path != NULL)
-        used = (size_t)snprintf(out, room, "%s: ", path);
+    size_t used = 0;
+    const size_t size = path != NULL ? strlen(path) : 0, cut = size > MOST_PATH ? size - MOST_PATH : 0;
+    if (path != NULL)
+        used = (size_t)snprintf(out, room, "%s%s: ", cut > 0 ? "..." : "", path + cut);
     if (*name != '\0')
         used += (size_t)snprintf(out + used, room - used, "%s: ", name);
     return used;

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -45,35 +46,27 @@ bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay
 
 /* ---- Split GGUF models ------------------------------------------------------------------------------------------ */
 
-/* The numbers in "-00001-of-00003.gguf". */
+#define SPLIT_END "-%05zu-of-%05zu.gguf"
+
+/* The numbers in the end of such a name. */
 struct split {
-    unsigned part, parts;
+    size_t part, parts;
     size_t prefix; /* bytes before it */
 };
 
-static bool take_number(const char *text, unsigned *number)
-{
-    *number = 0;
-    for (int i = 0; i < 5; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-        *number = *number * 10 + (unsigned)(text[i] - '0');
-    }
-    return true;
-}
-
-/* Returns whether a name is that of a part of a split model. */
+/* Returns whether a name is that of a part of a split model: it ends as the numbers in it would be written. */
 static bool read_split(const char *name, struct split *split)
 {
-    static const char shape[] = "-00001-of-00003.gguf";
-    size_t size = strlen(name), end = sizeof shape - 1;
+    char written[64];
+    const size_t size = strlen(name), end = sizeof "-00001-of-00003.gguf" - 1;
     if (size <= end)
         return false;
     split->prefix = size - end;
     name += split->prefix;
-    return name[0] == '-' && take_number(name + 1, &split->part) && memcmp(name + 6, "-of-", 4) == 0 &&
-           take_number(name + 10, &split->parts) && strcmp(name + 15, ".gguf") == 0 && split->part >= 1 &&
-           split->part <= split->parts;
+    split->part = strtoul(name + sizeof "-" - 1, NULL, 10);
+    split->parts = strtoul(name + sizeof "-00001-of-" - 1, NULL, 10);
+    snprintf(written, sizeof written, SPLIT_END, split->part, split->parts);
+    return strcmp(name, written) == 0 && split->part >= 1 && split->part <= split->parts;
 }
 
 /* Makes the paths of a file, or of all parts of a split model. False if there is no memory. */
@@ -88,7 +81,7 @@ static bool list_parts(const char *path, const struct split *split, struct inlay
             return false;
         files->paths[files->count++] = part;
         if (split != NULL)
-            snprintf(part + split->prefix, bytes - split->prefix, "-%05zu-of-%05zu.gguf", files->count, parts);
+            snprintf(part + split->prefix, bytes - split->prefix, SPLIT_END, files->count, parts);
     }
     return files->paths != NULL;
 }

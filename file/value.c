@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Elements of arrays, one by one: GGUF's stay as the file has them, so that a header of many small numbers takes no
- * more memory than the file.
+ * Elements of arrays, one by one: those of GGUF stay as the file has them, so that a header of many small numbers takes
+ * no more memory than the file.
  */
 #include "value.h"
 
 #include <string.h>
 
-/* The numbers of arrays of GGUF. */
+/* The numbers of arrays. */
 static const struct {
     unsigned char bytes;
     enum { NATURAL, WHOLE, FLOAT, TRUTH } form;
@@ -17,7 +17,8 @@ static const struct {
     [INLAY_FILE_VALUE_ARRAY_U32] = {4, NATURAL}, [INLAY_FILE_VALUE_ARRAY_I32] = {4, WHOLE},
     [INLAY_FILE_VALUE_ARRAY_F32] = {4, FLOAT},   [INLAY_FILE_VALUE_ARRAY_BOOL] = {1, TRUTH},
     [INLAY_FILE_VALUE_ARRAY_U64] = {8, NATURAL}, [INLAY_FILE_VALUE_ARRAY_I64] = {8, WHOLE},
-    [INLAY_FILE_VALUE_ARRAY_F64] = {8, FLOAT},
+    [INLAY_FILE_VALUE_ARRAY_F64] = {8, FLOAT},   [INLAY_FILE_VALUE_INTEGERS] = {8, WHOLE},
+    [INLAY_FILE_VALUE_NUMBERS] = {8, FLOAT},
 };
 
 size_t inlay_value_element_bytes(inlay_file_value_kind kind)
@@ -55,12 +56,10 @@ struct inlay_number inlay_value_element(inlay_file_value_kind kind, const void *
 /* Returns element i of any array of numbers. */
 static struct inlay_number element(const inlay_file_value *value, size_t i)
 {
-    const size_t bytes = inlay_value_element_bytes(value->kind);
-    if (bytes > 0)
-        return inlay_value_element(value->kind, value->text + i * bytes);
-    if (value->kind == INLAY_FILE_VALUE_INTEGERS)
-        return (struct inlay_number){value->integers[i], (double)value->integers[i], true};
-    return (struct inlay_number){.number = value->numbers[i]};
+    const void *elements = value->kind == INLAY_FILE_VALUE_INTEGERS  ? (const void *)value->integers
+                           : value->kind == INLAY_FILE_VALUE_NUMBERS ? (const void *)value->numbers
+                                                                     : value->text;
+    return inlay_value_element(value->kind, (const char *)elements + i * numbers[value->kind].bytes);
 }
 
 /* Checks the arguments of both functions. */
@@ -68,8 +67,7 @@ static inlay_file_status check(const inlay_file_value *value, size_t first, size
 {
     if (value == NULL || (out == NULL && n > 0))
         return INLAY_FILE_ERROR_ARGUMENT;
-    if (value->kind != INLAY_FILE_VALUE_INTEGERS && value->kind != INLAY_FILE_VALUE_NUMBERS &&
-        inlay_value_element_bytes(value->kind) == 0)
+    if (inlay_value_element_bytes(value->kind) == 0)
         return INLAY_FILE_ERROR_TYPE;
     return first <= value->count && n <= value->count - first ? INLAY_FILE_OK : INLAY_FILE_ERROR_ARGUMENT;
 }
@@ -77,7 +75,7 @@ static inlay_file_status check(const inlay_file_value *value, size_t first, size
 inlay_file_status inlay_file_value_integers(const inlay_file_value *value, size_t first, size_t n, int64_t *out)
 {
     inlay_file_status status = check(value, first, n, out);
-    if (status == INLAY_FILE_OK && (value->kind == INLAY_FILE_VALUE_NUMBERS || numbers[value->kind].form == FLOAT))
+    if (status == INLAY_FILE_OK && numbers[value->kind].form == FLOAT)
         return INLAY_FILE_ERROR_TYPE;
     for (size_t i = 0; status == INLAY_FILE_OK && value->kind == INLAY_FILE_VALUE_ARRAY_U64 && i < n; i++)
         if (!element(value, first + i).is_integer)

@@ -15,7 +15,7 @@ struct inlay_number {
     bool is_integer; /**< and fits in `integer` */
 };
 
-/** Returns the bytes of an element of an array of GGUF; 0 for other kinds. */
+/** Returns the bytes of an element of an array of numbers; 0 for other kinds. */
 size_t inlay_value_element_bytes(inlay_file_value_kind kind);
 
 /** Returns the number in that many bytes, at any address, of the type that an array of that kind has. */

@@ -26,15 +26,15 @@ static const char *const position_keys[] = {
 };
 
 /* Parts of keys, and of names of tensors, of what is done to rows or added to them. */
-static const char *const setting_words[] = {"scal", "mult", "norm", "proj", "factor"};
-static const char *const tensor_words[] = {"norm", "ln", "pos", "wpe", "type", "seg", "proj", "mapping", "transform"};
+static const char *const setting_words[] = {"scal", "mult", "norm", "proj", "factor", NULL};
+static const char *const tensor_words[] = {"norm", "ln",   "pos",     "wpe",       "type",
+                                           "seg",  "proj", "mapping", "transform", NULL};
 
-static bool has_word_of(const char *text, const char *const *words, size_t count)
+static bool has_word_of(const char *text, const char *const *words)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strstr(text, words[i]) != NULL)
-            return true;
-    return false;
+    while (*words != NULL && strstr(text, *words) == NULL)
+        words++;
+    return *words != NULL;
 }
 
 /* Returns whether a setting changes nothing: a factor of 1, or a step that is switched off. */
@@ -60,7 +60,7 @@ static const char *find_setting(const inlay_file *file)
     for (size_t i = 0; i < inlay_file_value_count(file); i++) {
         const inlay_file_value *value = inlay_file_value_at(file, i);
         if (strncmp(value->key, "config.", 7) == 0 && strstr(value->key, "emb") != NULL && !is_neutral(value) &&
-            has_word_of(value->key, setting_words, sizeof setting_words / sizeof *setting_words))
+            has_word_of(value->key, setting_words))
             return value->key;
     }
     return NULL;
@@ -85,8 +85,7 @@ static const char *find_tensor(const inlay_file *file, const char *prefix)
             continue;
         const char *rest = name + size;
         if (!is_of_block(name) && strstr(rest, "rotary") == NULL &&
-            (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
-            has_word_of(rest, tensor_words, sizeof tensor_words / sizeof *tensor_words))
+            (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) && has_word_of(rest, tensor_words))
             return name;
     }
     return NULL;

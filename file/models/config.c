@@ -58,51 +58,13 @@ static bool note_odd(struct parser *parser, const char *key)
     return true;
 }
 
-/* Reads an array whose elements are all of a kind; skips others, and notes their key. False if there is no memory. */
-static bool parse_array(struct parser *parser, inlay_file_value *value)
+/* Reads a value that is neither an object nor an array. Its kind stays 0 if it is left out. False if there is no
+   memory. */
+static bool parse_plain(struct parser *parser, inlay_file_value *value)
 {
-    size_t count;
-    struct inlay_json *json = &parser->json;
-    inlay_file_value_kind kind = survey(inlay_json_ahead(json), &count);
-    if (kind == 0) {
-        inlay_json_skip(json);
-        return note_odd(parser, value->key);
-    }
-    void *list = inlay_catalogue_memory(parser->catalogue, count * 8);
-    if (list == NULL)
-        return false;
-    inlay_json_open(json, '[');
-    /* 1 branch never taken: survey() has counted the elements, in bytes that are a copy which nobody changes. */
-    for (size_t i = 0; inlay_json_element(json) && i < count; i++) {
-        struct inlay_text string;
-        struct inlay_number number;
-        if (kind == INLAY_FILE_VALUE_STRINGS) {
-            /* 1 branch never taken: survey() has read the same strings. */
-            if (inlay_json_string(json, &string) &&
-                (((const char **)list)[i] = inlay_catalogue_string(parser->catalogue, "", string).bytes) == NULL)
-                return false;
-        } else if (inlay_json_number(json, &number)) { /* 1 branch never taken: as of strings */
-            if (kind == INLAY_FILE_VALUE_INTEGERS)
-                ((int64_t *)list)[i] = number.integer;
-            else
-                ((double *)list)[i] = number.number;
-        }
-    }
-    value->kind = kind;
-    value->count = count;
-    value->integers = kind == INLAY_FILE_VALUE_INTEGERS ? list : NULL;
-    value->numbers = kind == INLAY_FILE_VALUE_NUMBERS ? list : NULL;
-    value->strings = kind == INLAY_FILE_VALUE_STRINGS ? list : NULL;
-    return true;
-}
-
-/* Reads a value that is no object. Its kind stays 0 if it is left out. False if there is no memory. */
-static bool parse_plain(struct parser *parser, char first, inlay_file_value *value)
-{
+    const char first = inlay_json_peek(&parser->json);
     struct inlay_text string;
     struct inlay_number number;
-    if (first == '[')
-        return parse_array(parser, value);
     if (first == '"') {
         if (!inlay_json_string(&parser->json, &string))
             return true;
@@ -122,6 +84,40 @@ static bool parse_plain(struct parser *parser, char first, inlay_file_value *val
         value->kind = INLAY_FILE_VALUE_BOOLEAN;
         value->integer = first == 't';
     }
+    return true;
+}
+
+/* Reads an array whose elements are all of a kind; skips others, and notes their key. False if there is no memory. */
+static bool parse_array(struct parser *parser, inlay_file_value *value)
+{
+    size_t count;
+    struct inlay_json *json = &parser->json;
+    inlay_file_value_kind kind = survey(inlay_json_ahead(json), &count);
+    if (kind == 0) {
+        inlay_json_skip(json);
+        return note_odd(parser, value->key);
+    }
+    void *list = inlay_catalogue_memory(parser->catalogue, count * 8);
+    if (list == NULL)
+        return false;
+    inlay_json_open(json, '[');
+    /* 1 branch never taken: survey() has counted the elements, in bytes that are a copy which nobody changes. */
+    for (size_t i = 0; inlay_json_element(json) && i < count; i++) {
+        inlay_file_value element = {0};
+        if (!parse_plain(parser, &element))
+            return false;
+        if (kind == INLAY_FILE_VALUE_STRINGS)
+            ((const char **)list)[i] = element.text;
+        else if (kind == INLAY_FILE_VALUE_INTEGERS)
+            ((int64_t *)list)[i] = element.integer;
+        else
+            ((double *)list)[i] = element.number;
+    }
+    value->kind = kind;
+    value->count = count;
+    value->integers = kind == INLAY_FILE_VALUE_INTEGERS ? list : NULL;
+    value->numbers = kind == INLAY_FILE_VALUE_NUMBERS ? list : NULL;
+    value->strings = kind == INLAY_FILE_VALUE_STRINGS ? list : NULL;
     return true;
 }
 
@@ -153,7 +149,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
         return parser->prefixes[json->depth] != NULL;
     }
     inlay_file_value value = {.key = joined};
-    if (!parse_plain(parser, first, &value))
+    if (!(first == '[' ? parse_array : parse_plain)(parser, &value))
         return false;
     if (value.kind == 0)
         return true;
