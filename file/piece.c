@@ -93,12 +93,12 @@ static bool is_single(const inlay_file_tensor *tensor)
 /* Takes the scales of a piece, or of the whole table. */
 static bool take_scales(struct inlay_piece *piece, const inlay_file_tensor *scales)
 {
-    inlay_table *view = &piece->view;
+    inlay_table *view = &piece->table.view;
     const size_t rows = view->rows, dim = view->dim;
     /* Before PyTorch had a type for them, exponents were saved as U8. */
     bool exponents = is_type(scales, "F8_E8M0") || is_type(scales, "U8");
     if (is_float(scales) && is_single(scales)) {
-        inlay_piece_convert(scales, 1, 1, 1, &piece->scale);
+        inlay_piece_convert(scales, 1, 1, 1, &piece->table.scale);
         return true;
     }
     if (exponents && view->type == INLAY_E4M3 && dim % 32 == 0 && has_shape(scales, rows, dim / 32)) {
@@ -113,14 +113,14 @@ static bool take_scales(struct inlay_piece *piece, const inlay_file_tensor *scal
     return view->scales != NULL;
 }
 
-bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_t size)
+bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_t size, float *scale)
 {
     const inlay_file_tensor *scales = find_scales(piece, stem, size);
     if (scales == NULL)
         return true;
     if (!is_float(scales) || !is_single(scales))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for the table beside it");
-    inlay_piece_convert(scales, 1, 1, 1, &piece->scale);
+    inlay_piece_convert(scales, 1, 1, 1, scale);
     return true;
 }
 
@@ -136,7 +136,7 @@ struct grid {
 /* Sets the group of a view, as large as a group of the scales allows and a table can have. */
 static bool set_group(struct inlay_piece *piece, const inlay_file_tensor *scales, struct grid *grid)
 {
-    inlay_table *view = &piece->view;
+    inlay_table *view = &piece->table.view;
     const uint64_t groups = scales->rank == 2 ? scales->shape[1] : 1;
     if (!is_float(scales) || !(is_single(scales) || has_shape(scales, view->rows, groups)))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, scales,
@@ -156,7 +156,7 @@ static bool set_group(struct inlay_piece *piece, const inlay_file_tensor *scales
 
 static bool take_group_scales(struct inlay_piece *piece, const inlay_file_tensor *scales, const struct grid *grid)
 {
-    inlay_table *view = &piece->view;
+    inlay_table *view = &piece->table.view;
     const size_t groups = view->dim / view->group, count = view->rows * groups;
     view->scales = scales->data;
     if (scales->element == INLAY_F32 && grid->repeat == 1 && !grid->shared)
@@ -189,7 +189,7 @@ static int zero_at(const inlay_file_tensor *zeros, const struct grid *grid, size
 static bool take_zeros(struct inlay_piece *piece, const inlay_file_tensor *zeros, const struct grid *scales,
                        size_t bits)
 {
-    inlay_table *view = &piece->view;
+    inlay_table *view = &piece->table.view;
     const size_t groups = view->dim / view->group, in_row = bits == 4 ? (groups + 1) / 2 : groups;
     struct grid grid = *scales;
     grid.shared = is_single(zeros) && grid.groups == 1;
@@ -257,8 +257,8 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
     if (columns == 0 || columns / 8 > words || (bits == 8 && words != columns / 4 + (columns % 4 > 0)))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, shape,
                     "it is not the shape of the packed rows beside it, in numbers of 4 or 8 bits");
-    piece->view = inlay_table_of(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
-                                 (size_t)columns, (size_t)words * 4);
+    piece->table.view = inlay_table_of(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
+                                       (size_t)columns, (size_t)words * 4);
     return take_groups(piece, scales, find(piece, tensor->name, stem, ".weight_zero_point"), bits);
 }
 
@@ -274,9 +274,9 @@ static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor,
                     "NVFP4 has a .weight_scale of F8_E4M3 for each 16 columns, and a .weight_scale_2 that is one F32");
     inlay_piece_convert(factor, 1, 1, 1, &whole);
-    piece->view = inlay_table_of(INLAY_E2M1_F32, tensor->data, rows, dim, dim / 2);
-    piece->view.scales = converted(piece, scales, rows, blocks, whole);
-    return piece->view.scales != NULL;
+    piece->table.view = inlay_table_of(INLAY_E2M1_F32, tensor->data, rows, dim, dim / 2);
+    piece->table.view.scales = converted(piece, scales, rows, blocks, whole);
+    return piece->table.view.scales != NULL;
 }
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
@@ -294,7 +294,7 @@ static bool is_zero(const inlay_file_tensor *tensor)
 /* Finds the scales and zero points of a tensor of I8 or F8_E4M3. */
 static bool make_quantised(struct inlay_piece *piece, size_t stem)
 {
-    inlay_table *view = &piece->view;
+    inlay_table *view = &piece->table.view;
     const inlay_file_tensor *scales = find_scales(piece, piece->tensor->name, stem);
     const inlay_file_tensor *zeros = find(piece, piece->tensor->name, stem, ".weight_zero_point");
     if (scales == NULL)
@@ -313,7 +313,7 @@ static bool make_quantised(struct inlay_piece *piece, size_t stem)
 bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor)
 {
     piece->tensor = tensor;
-    piece->scale = 1;
+    piece->table.scale = 1;
     if (tensor->rank != 2)
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "it has not 2 dimensions, as a table [rows, dim] has");
     size_t stem = strlen(tensor->name);
@@ -331,7 +331,7 @@ bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor
     const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
     if (row_bytes == 0 || tensor->shape[0] > tensor->bytes / row_bytes)
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "no table has rows of its second dimension");
-    piece->view = inlay_table_of(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
+    piece->table.view = inlay_table_of(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
     /* Other types are complete, or have their scales in the rows. */
     const bool quantised = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
     return !quantised || make_quantised(piece, stem);

@@ -15,8 +15,7 @@ struct inlay_piece {
     char *name; /**< [room], for names of tensors: 32 bytes more than those of the call take */
     size_t room;
     const inlay_file_tensor *tensor;
-    inlay_table view;
-    float scale; /**< of the whole table */
+    inlay_file_table table;
 };
 
 /** Makes a piece of a tensor: checks that it can be a table, and finds its scales and zero points. */
@@ -24,7 +23,7 @@ bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor
 
 /** Finds one number that is the scale of all tensors whose names begin with `stem` [size]. The scale stays where there
     is none. */
-bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_t size);
+bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_t size, float *scale);
 
 /** Converts [rows, columns] of F32, F16, BF16 or F8_E4M3 to float32 and multiplies them by a factor. */
 void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out);

@@ -25,15 +25,15 @@ static bool fail(const struct inlay_piece *piece, const char *why)
 }
 
 /* Checks that a piece goes on the table that the first one begins. */
-static bool check_piece(const struct inlay_piece *piece, const struct inlay_piece *first)
+static bool check_piece(const struct inlay_piece *piece, const inlay_file_table *first)
 {
-    const inlay_table *view = &piece->view, *wanted = &first->view;
+    const inlay_table *view = &piece->table.view, *wanted = &first->view;
     if (view->type != wanted->type || view->dim != wanted->dim || view->group != wanted->group)
         return fail(piece, "its type or dim is not that of the first tensor");
     if (view->rows == 0)
         return fail(piece, "it has no rows, and is one of several tensors");
     if ((view->scales != NULL) != (wanted->scales != NULL) || (view->zeros != NULL) != (wanted->zeros != NULL) ||
-        memcmp(&piece->scale, &first->scale, sizeof(float)) != 0)
+        memcmp(&piece->table.scale, &first->scale, sizeof(float)) != 0)
         return fail(piece, "its scales are not like those of the first tensor");
     return true;
 }
@@ -42,24 +42,24 @@ static bool check_piece(const struct inlay_piece *piece, const struct inlay_piec
 static bool join(struct inlay_piece *piece, const char *pattern, const char *star, inlay_table_extent *extents,
                  size_t count, inlay_file_table *table)
 {
-    struct inlay_piece first = *piece;
-    size_t rows = 0, equal = 0;
+    const inlay_table *view = &piece->table.view;
+    size_t rows = 0;
+    bool regular = true;
     for (size_t i = 0; i < count; i++) {
         if (!inlay_piece_make(piece, find_numbered(piece, pattern, star, i)))
             return false;
         if (i == 0)
-            first = *piece;
-        if (!check_piece(piece, &first))
+            *table = piece->table;
+        if (!check_piece(piece, table))
             return false;
-        extents[i] = (inlay_table_extent){piece->view.data, piece->view.scales, piece->view.zeros, rows};
-        equal += i == 0 || extents[i].first_row == i * first.view.rows;
-        rows += piece->view.rows;
+        extents[i] = (inlay_table_extent){view->data, view->scales, view->zeros, rows};
+        regular = regular && rows == i * table->view.rows;
+        rows += view->rows;
     }
-    bool regular = equal == count && piece->view.rows <= first.view.rows;
-    *table = (inlay_file_table){.view = first.view, .scale = first.scale};
+    const size_t step = regular && view->rows <= table->view.rows ? table->view.rows : 0;
     table->view.rows = rows;
     if (count > 1)
-        table->view = inlay_table_in_extents(table->view, extents, count, regular ? first.view.rows : 0);
+        table->view = inlay_table_in_extents(table->view, extents, count, step);
     return true;
 }
 
@@ -86,10 +86,7 @@ static bool join_pattern(struct inlay_piece *piece, const char *pattern, const c
         return true;
     while (star > pattern && *star != '.')
         star--;
-    if (!inlay_piece_shared_scale(piece, pattern, (size_t)(star - pattern)))
-        return false;
-    table->scale = piece->scale;
-    return true;
+    return inlay_piece_shared_scale(piece, pattern, (size_t)(star - pattern), &table->scale);
 }
 
 /* Makes a table of a tensor, or of those of a pattern. */
@@ -104,7 +101,7 @@ static bool make_table(struct inlay_piece *piece, const char *name, inlay_file_t
                                "there is no such tensor: inlay model FILE lists those that there are");
     if (!inlay_piece_make(piece, tensor))
         return false;
-    *table = (inlay_file_table){.view = piece->view, .scale = piece->scale};
+    *table = piece->table;
     return true;
 }
 

@@ -8,11 +8,6 @@
 #include "models/models.h"
 #include "models/report.h"
 
-/** What a model does behind the layer: a step of its family, and the name of its tensor in the file or null. */
-struct inlay_following {
-    const char *what, *tensor;
-};
-
 enum { INLAY_MOST_FOLLOWING = 12, INLAY_MOST_CONVERTED = 3 };
 
 struct inlay_file_layer {
@@ -24,7 +19,7 @@ struct inlay_file_layer {
     float *converted[INLAY_MOST_CONVERTED]; /**< vectors that the file has in other types */
     size_t converted_count;
     int64_t start;
-    struct inlay_following following[INLAY_MOST_FOLLOWING];
+    struct inlay_model_step following[INLAY_MOST_FOLLOWING]; /**< with names of tensors of the file */
     size_t following_count;
     struct inlay_report report;
 };
@@ -38,10 +33,8 @@ struct inlay_layer_builder {
     inlay_file_error *error;
 };
 
-/* The steps, in their order. */
+/** Finds the token table and begins the spec. */
 bool inlay_build_tokens(struct inlay_layer_builder *builder);
-bool inlay_build_segments(struct inlay_layer_builder *builder);
-bool inlay_build_positions(struct inlay_layer_builder *builder);
-bool inlay_build_norm(struct inlay_layer_builder *builder);
-bool inlay_build_scale(struct inlay_layer_builder *builder);
-bool inlay_build_pooling(struct inlay_layer_builder *builder);
+
+/** Adds the other terms of the layer, up to the first that it ends before. */
+bool inlay_build_terms(struct inlay_layer_builder *builder);

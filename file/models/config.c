@@ -159,26 +159,21 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
     return place != NULL;
 }
 
-static bool parse_settings(struct parser *parser)
-{
-    struct inlay_json *json = &parser->json;
-    struct inlay_text key;
-    parser->prefixes[1] = "config.";
-    inlay_json_open(json, '{');
-    while (json->problem == NULL && json->depth > 0)
-        if (inlay_json_member(json, &key) && !parse_member(parser, key))
-            return false;
-    if (!inlay_json_end(json))
-        return inlay_catalogue_fail_json(parser->catalogue, json, NULL, "");
-    return true;
-}
-
 bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
     struct parser parser = {.catalogue = catalogue, .key_bytes = source->size * KEY_BYTES + KEY_BYTES_BESIDES};
-    inlay_json_start(&parser.json, source->bytes, source->size, MOST_DEPTH);
-    parser.json.python = true;
-    const bool is_parsed = parse_settings(&parser);
-    inlay_json_finish(&parser.json);
+    struct inlay_json *json = &parser.json;
+    struct inlay_text key;
+    bool is_parsed = true;
+    inlay_json_start(json, source->bytes, source->size, MOST_DEPTH);
+    json->python = true;
+    parser.prefixes[1] = "config.";
+    inlay_json_open(json, '{');
+    while (is_parsed && json->problem == NULL && json->depth > 0)
+        if (inlay_json_member(json, &key))
+            is_parsed = parse_member(&parser, key);
+    if (is_parsed && !inlay_json_end(json))
+        is_parsed = inlay_catalogue_fail_json(catalogue, json, NULL, "");
+    inlay_json_finish(json);
     return is_parsed && inlay_catalogue_end_file(catalogue, source, 0, 1, false);
 }

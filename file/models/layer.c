@@ -17,10 +17,11 @@ static bool add_following(struct inlay_layer_builder *builder, const char *what,
     const inlay_file_tensor *tensor = inlay_model_tensor(&builder->found, name, full);
     if ((name != NULL && tensor == NULL) || layer->following_count == INLAY_MOST_FOLLOWING)
         return false;
-    const char *tensor_name = tensor != NULL ? tensor->name : NULL;
-    layer->following[layer->following_count++] = (struct inlay_following){what, tensor_name};
+    struct inlay_model_step *step = &layer->following[layer->following_count++];
+    step->what = what;
+    step->tensor = tensor != NULL ? tensor->name : NULL;
     inlay_report_line(&layer->report, "follows: %s%s%s", what, tensor != NULL ? ", " : "",
-                      tensor != NULL ? tensor_name : "");
+                      tensor != NULL ? tensor->name : "");
     return true;
 }
 
@@ -77,29 +78,6 @@ static bool check_demanded(const struct inlay_layer_builder *builder)
     return true;
 }
 
-/* Says if the row of padding, which the layer takes as zeros, is none. */
-static bool look_at_padding(struct inlay_layer_builder *builder)
-{
-    inlay_file_layer *layer = builder->layer;
-    const size_t dim = layer->tokens.view.dim;
-    if (layer->spec.padding_id < 0 || layer->spec.zero_rows == INLAY_ZERO_ROWS_OWN)
-        return true;
-    float *row = dim <= SIZE_MAX / sizeof *row ? malloc(dim * sizeof *row) : NULL;
-    if (row == NULL)
-        return inlay_file_fail_memory(builder->error, NULL);
-    bool is_zero = true;
-    if (inlay_gather(&layer->tokens.view, &layer->spec.padding_id, INLAY_ID_I64, 1, 1, row, dim * sizeof *row, NULL,
-                     NULL) == INLAY_OK)
-        for (size_t i = 0; i < dim; i++)
-            is_zero = is_zero && row[i] == 0;
-    free(row);
-    if (!is_zero)
-        inlay_report_line(&layer->report,
-                          "note: the row of padding in the file is not zeros; outputs of padding, which "
-                          "models ignore, differ from those of the framework");
-    return true;
-}
-
 static bool finish(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
@@ -117,14 +95,6 @@ static bool finish(struct inlay_layer_builder *builder)
 
 static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_options *options)
 {
-    static const struct {
-        bool (*build)(struct inlay_layer_builder *builder);
-        enum inlay_model_term term; /* left out where the layer ends before it; the end: never */
-    } steps[] = {
-        {inlay_build_segments, INLAY_MODEL_SEGMENTS}, {inlay_build_positions, INLAY_MODEL_POSITIONS},
-        {inlay_build_norm, INLAY_MODEL_NORM},         {inlay_build_scale, INLAY_MODEL_END},
-        {inlay_build_pooling, INLAY_MODEL_END},       {look_at_padding, INLAY_MODEL_END},
-    };
     const struct inlay_model *model = builder->found.model;
     const char *part = builder->found.part;
     inlay_file_layer *layer = builder->layer = calloc(1, sizeof *layer);
@@ -135,9 +105,8 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
     if (!check_demanded(builder) || !inlay_build_tokens(builder))
         return false;
     add_all_following(builder);
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if ((steps[i].term == INLAY_MODEL_END || !builder->follows[steps[i].term]) && !steps[i].build(builder))
-            return false;
+    if (!inlay_build_terms(builder))
+        return false;
     layer->spec.out_type = options->out_type;
     if (options->tuning != NULL) {
         layer->tuning = *options->tuning;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The steps of builder.h. Vectors of float32 stay where they are in the file, at any address; others are converted.
+ * The terms of builder.h, a step for each. Vectors of float32 stay where they are in the file, at any address; others
+ * are converted.
  */
 #include "models/builder.h"
 #include "piece.h"
@@ -153,7 +154,7 @@ static bool add_sinusoid(struct inlay_layer_builder *builder)
     return true;
 }
 
-bool inlay_build_positions(struct inlay_layer_builder *builder)
+static bool build_positions(struct inlay_layer_builder *builder)
 {
     inlay_layer_spec *spec = &builder->layer->spec;
     if (!find_term(builder, "positions", builder->found.names->positions, &builder->layer->positions, &spec->positions))
@@ -163,7 +164,7 @@ bool inlay_build_positions(struct inlay_layer_builder *builder)
     return (spec->positions != NULL || add_sinusoid(builder)) && add_numbering(builder);
 }
 
-bool inlay_build_segments(struct inlay_layer_builder *builder)
+static bool build_segments(struct inlay_layer_builder *builder)
 {
     inlay_layer_spec *spec = &builder->layer->spec;
     const bool first = !builder->found.model->positions_first;
@@ -229,7 +230,7 @@ static bool find_vector(const struct inlay_layer_builder *builder, const char *w
     return take_floats(builder, tensor, builder->tokens_name, builder->layer->tokens.view.dim, " columns", vector);
 }
 
-bool inlay_build_norm(struct inlay_layer_builder *builder)
+static bool build_norm(struct inlay_layer_builder *builder)
 {
     static const char *const norms[] = {[INLAY_NORM_LAYER] = "LayerNorm", [INLAY_NORM_RMS] = "RMSNorm"};
     const struct inlay_model *model = builder->found.model;
@@ -300,7 +301,7 @@ static bool find_scale(const struct inlay_layer_builder *builder, float *scale, 
     return true;
 }
 
-bool inlay_build_scale(struct inlay_layer_builder *builder)
+static bool build_scale(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
     struct inlay_setting setting;
@@ -352,7 +353,7 @@ static bool add_mapping(struct inlay_layer_builder *builder)
     return true;
 }
 
-bool inlay_build_pooling(struct inlay_layer_builder *builder)
+static bool build_pooling(struct inlay_layer_builder *builder)
 {
     const struct inlay_model *model = builder->found.model;
     inlay_file_layer *layer = builder->layer;
@@ -369,5 +370,46 @@ bool inlay_build_pooling(struct inlay_layer_builder *builder)
         layer->spec.epsilon = (float)model->epsilon.otherwise;
         inlay_report_line(&layer->report, "norm: L2, epsilon %g (%s)", model->epsilon.otherwise, normalize.key);
     }
+    return true;
+}
+
+/* ---- All terms -------------------------------------------------------------------------------------------------- */
+
+/* Says if the row of padding, which the layer takes as zeros, is none. */
+static bool look_at_padding(struct inlay_layer_builder *builder)
+{
+    inlay_file_layer *layer = builder->layer;
+    const size_t dim = layer->tokens.view.dim;
+    if (layer->spec.padding_id < 0 || layer->spec.zero_rows == INLAY_ZERO_ROWS_OWN)
+        return true;
+    float *row = dim <= SIZE_MAX / sizeof *row ? malloc(dim * sizeof *row) : NULL;
+    if (row == NULL)
+        return inlay_file_fail_memory(builder->error, NULL);
+    bool is_zero = true;
+    if (inlay_gather(&layer->tokens.view, &layer->spec.padding_id, INLAY_ID_I64, 1, 1, row, dim * sizeof *row, NULL,
+                     NULL) == INLAY_OK)
+        for (size_t i = 0; i < dim; i++)
+            is_zero = is_zero && row[i] == 0;
+    free(row);
+    if (!is_zero)
+        inlay_report_line(&layer->report,
+                          "note: the row of padding in the file is not zeros; outputs of padding, which "
+                          "models ignore, differ from those of the framework");
+    return true;
+}
+
+bool inlay_build_terms(struct inlay_layer_builder *builder)
+{
+    static const struct {
+        bool (*build)(struct inlay_layer_builder *builder);
+        enum inlay_model_term term; /* left out where the layer ends before it; the end: never */
+    } steps[] = {
+        {build_segments, INLAY_MODEL_SEGMENTS}, {build_positions, INLAY_MODEL_POSITIONS},
+        {build_norm, INLAY_MODEL_NORM},         {build_scale, INLAY_MODEL_END},
+        {build_pooling, INLAY_MODEL_END},       {look_at_padding, INLAY_MODEL_END},
+    };
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if ((steps[i].term == INLAY_MODEL_END || !builder->follows[steps[i].term]) && !steps[i].build(builder))
+            return false;
     return true;
 }
