@@ -19,23 +19,20 @@ static const inlay_file_tensor *find_numbered(const struct inlay_piece *piece, c
     return inlay_file_tensor_named(piece->file, piece->name);
 }
 
-static bool fail(const struct inlay_piece *piece, const char *why)
-{
-    return inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, piece->tensor->path, piece->tensor->name, "%s", why);
-}
-
 /* Checks that a piece goes on the table that the first one begins. */
 static bool check_piece(const struct inlay_piece *piece, const inlay_file_table *first)
 {
     const inlay_table *view = &piece->table.view, *wanted = &first->view;
+    const char *why = NULL;
     if (view->type != wanted->type || view->dim != wanted->dim || view->group != wanted->group)
-        return fail(piece, "its type or dim is not that of the first tensor");
-    if (view->rows == 0)
-        return fail(piece, "it has no rows, and is one of several tensors");
-    if ((view->scales != NULL) != (wanted->scales != NULL) || (view->zeros != NULL) != (wanted->zeros != NULL) ||
-        memcmp(&piece->table.scale, &first->scale, sizeof(float)) != 0)
-        return fail(piece, "its scales are not like those of the first tensor");
-    return true;
+        why = "its type or dim is not that of the first tensor";
+    else if (view->rows == 0)
+        why = "it has no rows, and is one of several tensors";
+    else if ((view->scales != NULL) != (wanted->scales != NULL) || (view->zeros != NULL) != (wanted->zeros != NULL) ||
+             memcmp(&piece->table.scale, &first->scale, sizeof(float)) != 0)
+        why = "its scales are not like those of the first tensor";
+    return why == NULL ||
+           inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, piece->tensor->path, piece->tensor->name, "%s", why);
 }
 
 /* Fills extents [count] and the view over them. */

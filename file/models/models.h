@@ -25,15 +25,6 @@ enum inlay_model_scale {
     INLAY_MODEL_SCALE_SQRT_KEY, /**< likewise the square root of the number of the key, which divides dim */
 };
 
-/** How tokens are numbered. */
-enum inlay_model_numbering {
-    INLAY_MODEL_FROM_ZERO,    /**< from 0 */
-    INLAY_MODEL_FROM_TWO,     /**< from 2 */
-    INLAY_MODEL_AFTER_PAD,    /**< padding-aware, from the id of padding + 1 */
-    INLAY_MODEL_AWARE_FROM_2, /**< padding-aware, from 2 */
-    INLAY_MODEL_FROM_PAD,     /**< from the id of padding + 1, and padding counts too */
-};
-
 /** What a layer may have behind its token rows, and the end of it. */
 enum inlay_model_term {
     INLAY_MODEL_END,
@@ -59,11 +50,13 @@ struct inlay_model {
     const char *const *prefixes;           /**< of the names of tensors, ended by null; null: "NAME." and none */
     const struct inlay_model_names *names; /**< sets of names, ended by one without tokens */
     const char *dim;                       /**< the key of the columns of the token table; null: "hidden_size" */
-    enum inlay_model_numbering numbering;
-    struct inlay_key padding;  /**< the id of padding, for padding-aware positions */
-    inlay_zero_rows zero_rows; /**< what is added to the zeros of padding */
-    inlay_recipe recipe;       /**< of sinusoids where no tensor has the positions; 0: none */
-    struct inlay_key sinusoid; /**< the truth value that says whether there are sinusoids; no key: always */
+    int start;                             /**< the first position */
+    bool after_padding;                    /**< it is the id of padding + 1 */
+    bool padding_aware;                    /**< padding has no position of its own */
+    struct inlay_key padding;              /**< the id of padding, where one of these asks for it */
+    inlay_zero_rows zero_rows;             /**< what is added to the zeros of padding */
+    inlay_recipe recipe;                   /**< of sinusoids where no tensor has the positions; 0: none */
+    struct inlay_key sinusoid;             /**< the truth value that says whether there are sinusoids; no key: always */
     inlay_norm norm;
     struct inlay_key epsilon; /**< of the norm */
     enum inlay_model_scale scale;

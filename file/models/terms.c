@@ -103,27 +103,25 @@ static bool add_numbering(struct inlay_layer_builder *builder)
 {
     const struct inlay_model *model = builder->found.model;
     inlay_file_layer *layer = builder->layer;
-    bool is_aware = model->numbering == INLAY_MODEL_AFTER_PAD || model->numbering == INLAY_MODEL_AWARE_FROM_2;
-    bool is_after = model->numbering == INLAY_MODEL_AFTER_PAD || model->numbering == INLAY_MODEL_FROM_PAD;
-    layer->start = model->numbering == INLAY_MODEL_FROM_ZERO ? 0 : 2;
-    if (is_aware || is_after) {
-        struct inlay_setting pad;
+    struct inlay_setting pad = {0, 0, NULL};
+    layer->start = model->start;
+    if (model->padding_aware || model->after_padding) {
         if (!find(builder, INLAY_SETTING_INTEGER, &model->padding, &pad))
             return false;
         if (pad.integer < 0 || (uint64_t)pad.integer >= layer->tokens.view.rows)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, pad.key,
                                    "the id of padding is %lld, and the table has %zu rows", pad.integer,
                                    layer->tokens.view.rows);
-        if (is_after)
-            layer->start = pad.integer + 1;
-        if (is_aware) {
-            layer->spec.padding_id = pad.integer;
-            layer->spec.zero_rows = model->zero_rows;
-            layer->spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
-            inlay_report_line(&layer->report, "padding: id %lld (%s) is not counted%s", pad.integer,
-                              inlay_setting_origin(&pad),
-                              model->zero_rows == INLAY_ZERO_ROWS_BARE ? ", and its row is zeros" : "");
-        }
+    }
+    if (model->after_padding)
+        layer->start = pad.integer + 1;
+    if (model->padding_aware) {
+        layer->spec.padding_id = pad.integer;
+        layer->spec.zero_rows = model->zero_rows;
+        layer->spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
+        inlay_report_line(&layer->report, "padding: id %lld (%s) is not counted%s", pad.integer,
+                          inlay_setting_origin(&pad),
+                          model->zero_rows == INLAY_ZERO_ROWS_BARE ? ", and its row is zeros" : "");
     }
     inlay_report_line(&layer->report, "start: the first position is %lld", (long long)layer->start);
     return true;
