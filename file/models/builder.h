@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer while it is made from a checkpoint, and the steps that carry out the rules of its family (models.h), one term
- * of the layer each. Each step changes the spec and adds to the report what the term came from.
+ * A layer while it is made from a checkpoint: layer.c finds its family (models.h), terms.c carries out the rules of the
+ * family, a term of the layer each. A term changes the spec and adds to the report where it is from.
  */
 #pragma once
 
@@ -36,5 +36,5 @@ struct inlay_layer_builder {
 /** Finds the token table and begins the spec. */
 bool inlay_build_tokens(struct inlay_layer_builder *builder);
 
-/** Adds the other terms of the layer, up to the first that it ends before. */
+/** Adds the other terms of the layer, without those that it ends before. */
 bool inlay_build_terms(struct inlay_layer_builder *builder);

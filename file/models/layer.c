@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Input layers of checkpoints: finds the family of a model, lets the steps of builder.h make the spec of its layer, and
- * holds what that needs.
+ * Input layers of checkpoints: finds the family of a model and what the model does behind its layer, lets the terms of
+ * builder.h make the spec, and holds what that needs.
  */
 #include "models/builder.h"
 #include "options.h"

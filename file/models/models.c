@@ -70,6 +70,7 @@
 #define AFTER_PADDING(key, otherwise) .after_padding = true, .padding_aware = true, .padding = {key, NULL, otherwise}
 #define ROBERTA_POSITIONS(key, otherwise) AFTER_PADDING(key, otherwise), .zero_rows = INLAY_ZERO_ROWS_OWN
 
+/* A row is the name of a family, what tells it, what its tensors are called, and its rules. */
 static const struct inlay_model models[] = {
     {"bert", .told_by_tensors = true,
      .types = LIST("bert", "splinter", "squeezebert", "visual_bert", "align_text_model", "chinese_clip_text_model",

@@ -2,7 +2,7 @@
 /*
  * Families of models and their input layers, as data: what a family's tensors are called, and which rules lead from
  * them and a few numbers of the configuration to a layer. A family is one entry of the table in models.c; layer.c
- * carries out its rules and knows no family.
+ * and terms.c carry out its rules and know no family.
  */
 #pragma once
 

@@ -244,12 +244,12 @@ static bool read_array(struct builder *builder, enum part part)
     if (integers->values == NULL)
         return inlay_file_fail_memory(builder->error, NULL);
     const size_t first = is_sliced ? builder->slice * integers->count : 0;
-    if (inlay_file_value_integers(&value, first, integers->count, integers->values) != INLAY_FILE_OK)
-        return tensor != NULL ? inlay_file_fail(builder->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
-                                                "its type is %s instead of I32, I64, U32 or U64 with values below 2^63",
-                                                tensor->type)
-                              : inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, value.key,
-                                                "it is no array of integers");
+    const bool are_read = inlay_file_value_integers(&value, first, integers->count, integers->values) == INLAY_FILE_OK;
+    if (!are_read && tensor != NULL)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
+                               "its type is %s instead of I32, I64, U32 or U64 with values below 2^63", tensor->type);
+    if (!are_read)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, value.key, "it is no array of integers");
     if (value.count % slices != 0)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, value.key,
                                "it has %zu integers for %zu layers", value.count, slices);

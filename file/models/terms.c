@@ -28,18 +28,15 @@ static bool find(const struct inlay_layer_builder *builder, enum inlay_setting_k
     return inlay_settings_find(&builder->found.settings, kind, key, setting);
 }
 
-/* Finds a table of the layer, and leaves *table as it is if it may be absent and is. */
-static bool find_table(const struct inlay_layer_builder *builder, const char *what, const char *name,
-                       inlay_file_table *table, const inlay_file_tensor **tensor)
+/* Makes a table of a tensor. */
+static bool take_table(const struct inlay_layer_builder *builder, const char *what, const inlay_file_tensor *tensor,
+                       inlay_file_table *table)
 {
-    *tensor = find_tensor(builder, name);
-    if (*tensor == NULL)
-        return inlay_model_may_lack(name);
-    if (inlay_file_table_of(builder->found.settings.file, (*tensor)->name, table, builder->error) != INLAY_FILE_OK)
+    if (inlay_file_table_of(builder->found.settings.file, tensor->name, table, builder->error) != INLAY_FILE_OK)
         return false;
-    inlay_report_tensor(&builder->layer->report, what, *tensor);
+    inlay_report_tensor(&builder->layer->report, what, tensor);
     const inlay_table *view = &table->view;
-    if (view->type != (*tensor)->element)
+    if (view->type != tensor->element)
         inlay_report_line(&builder->layer->report, "%s: a table of %s [%zu, %zu], %zu columns to a scale%s", what,
                           inlay_element_type_name(view->type, 0), view->rows, view->dim,
                           view->group > 0                ? (size_t)view->group
@@ -49,15 +46,15 @@ static bool find_table(const struct inlay_layer_builder *builder, const char *wh
     return true;
 }
 
-/* Finds a table that is added to token rows. */
+/* Finds a table that is added to token rows, and leaves *term as it is if it may be absent and is. */
 static bool find_term(const struct inlay_layer_builder *builder, const char *what, const char *name,
                       inlay_file_table *table, const inlay_table **term)
 {
-    const inlay_file_tensor *tensor;
-    if (!find_table(builder, what, name, table, &tensor))
-        return false;
+    const inlay_file_tensor *tensor = find_tensor(builder, name);
     if (tensor == NULL)
-        return true;
+        return inlay_model_may_lack(name);
+    if (!take_table(builder, what, tensor, table))
+        return false;
     const size_t dim = builder->layer->tokens.view.dim;
     if (table->view.dim != dim)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
@@ -74,10 +71,10 @@ static bool find_term(const struct inlay_layer_builder *builder, const char *wha
 bool inlay_build_tokens(struct inlay_layer_builder *builder)
 {
     const struct inlay_model *model = builder->found.model;
-    const inlay_file_tensor *tensor;
+    const inlay_file_tensor *tensor = find_tensor(builder, builder->found.names->tokens);
     inlay_file_layer *layer = builder->layer;
     const inlay_table *view = &layer->tokens.view;
-    if (!find_table(builder, "tokens", builder->found.names->tokens, &layer->tokens, &tensor))
+    if (tensor == NULL || !take_table(builder, "tokens", tensor, &layer->tokens))
         return false;
     builder->tokens_name = tensor->name;
     const struct inlay_key dim_key = {model->dim != NULL ? model->dim : "hidden_size",
@@ -398,16 +395,9 @@ static bool look_at_padding(struct inlay_layer_builder *builder)
 
 bool inlay_build_terms(struct inlay_layer_builder *builder)
 {
-    static const struct {
-        bool (*build)(struct inlay_layer_builder *builder);
-        enum inlay_model_term term; /* left out where the layer ends before it; the end: never */
-    } steps[] = {
-        {build_segments, INLAY_MODEL_SEGMENTS}, {build_positions, INLAY_MODEL_POSITIONS},
-        {build_norm, INLAY_MODEL_NORM},         {build_scale, INLAY_MODEL_END},
-        {build_pooling, INLAY_MODEL_END},       {look_at_padding, INLAY_MODEL_END},
-    };
-    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
-        if ((steps[i].term == INLAY_MODEL_END || !builder->follows[steps[i].term]) && !steps[i].build(builder))
-            return false;
-    return true;
+    const bool *follows = builder->follows;
+    return (follows[INLAY_MODEL_SEGMENTS] || build_segments(builder)) &&
+           (follows[INLAY_MODEL_POSITIONS] || build_positions(builder)) &&
+           (follows[INLAY_MODEL_NORM] || build_norm(builder)) && build_scale(builder) && build_pooling(builder) &&
+           look_at_padding(builder);
 }
