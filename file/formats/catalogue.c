@@ -141,7 +141,7 @@ bool inlay_catalogue_fail_json(const struct inlay_catalogue *catalogue, const st
     if (json->repeated.size > 0)
         snprintf(repeated, sizeof repeated, "%.*s", (int)json->repeated.size, json->repeated.bytes);
     return inlay_file_fail(catalogue->error, json->status, catalogue->path, name != NULL ? name : repeated,
-                           "%s at byte %zu%s", json->problem, inlay_json_offset(json), of);
+                           "%s at byte %td%s", json->problem, json->at - json->begin, of);
 }
 
 bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file)

@@ -30,11 +30,6 @@ void inlay_json_finish(struct inlay_json *json)
     free(json->keys);
 }
 
-size_t inlay_json_offset(const struct inlay_json *json)
-{
-    return (size_t)(json->at - json->begin);
-}
-
 bool inlay_json_refuse(struct inlay_json *json, inlay_file_status status, const char *problem)
 {
     if (json->problem == NULL) {
@@ -148,39 +143,6 @@ static size_t write_utf8(uint32_t c, char *out)
     return bytes;
 }
 
-size_t inlay_json_decode(struct inlay_text string, char *out)
-{
-    const char *at = string.bytes, *end = at + string.size;
-    size_t size = 0;
-    while (at < end) {
-        char byte = *at++;
-        uint32_t character;
-        size_t bytes = byte == '\\' ? read_escape(at, end, &character) : 0;
-        if (bytes > 0)
-            size += write_utf8(character, out + size);
-        else
-            out[size++] = byte;
-        at += bytes;
-    }
-    return size;
-}
-
-bool inlay_json_means(struct inlay_text string, const char *text)
-{
-    const char *at = string.bytes, *end = at + string.size;
-    for (; at < end && *text != '\0'; text++) {
-        char byte = *at++;
-        uint32_t character = (unsigned char)byte;
-        if (byte == '\\')
-            at += read_escape(at, end, &character);
-        if (character != (unsigned char)*text)
-            return false;
-    }
-    return at == end && *text == '\0';
-}
-
-/* ---- Keys that are there twice ---------------------------------------------------------------------------------- */
-
 /* The bytes that a string means, one after the other. */
 struct meaning {
     const char *at, *end;
@@ -206,9 +168,50 @@ static int next_byte(struct meaning *meaning)
     return (unsigned char)meaning->bytes[0];
 }
 
-static struct meaning meaning_of(const struct inlay_json *json, uint64_t key)
+static struct meaning meaning_of(struct inlay_text string)
 {
-    return (struct meaning){.at = json->begin + (uint32_t)key, .end = json->end};
+    return (struct meaning){.at = string.bytes, .end = string.bytes + string.size};
+}
+
+size_t inlay_json_decode(struct inlay_text string, char *out)
+{
+    struct meaning meaning = meaning_of(string);
+    size_t size = 0;
+    for (int byte; (byte = next_byte(&meaning)) >= 0; size++)
+        out[size] = (char)byte;
+    return size;
+}
+
+bool inlay_json_means(struct inlay_text string, const char *text)
+{
+    struct meaning meaning = meaning_of(string);
+    int byte;
+    while ((byte = next_byte(&meaning)) > 0 && byte == (unsigned char)*text)
+        text++;
+    return byte < 0 && *text == '\0';
+}
+
+/* ---- Keys that are there twice ---------------------------------------------------------------------------------- */
+
+/* Remembers a key of the innermost object: the FNV-1a hash of its bytes, and where it begins. */
+static bool note_key(struct inlay_json *json, struct inlay_text key)
+{
+    if (json->looks_ahead)
+        return true;
+    if (json->key_count == json->key_room) {
+        const size_t room = json->key_room + json->key_room / 2 + 32;
+        uint64_t *keys = realloc(json->keys, 2 * room * sizeof *keys);
+        if (keys == NULL)
+            return inlay_json_refuse(json, INLAY_FILE_ERROR_NO_MEMORY, "there is no memory to compare keys");
+        json->keys = keys;
+        json->key_room = room;
+    }
+    uint32_t hash = 2166136261;
+    struct meaning meaning = meaning_of(key);
+    for (int byte; (byte = next_byte(&meaning)) >= 0;)
+        hash = (hash ^ (uint32_t)byte) * 16777619;
+    json->keys[json->key_count++] = (uint64_t)hash << 32 | (uint32_t)(key.bytes - json->begin);
+    return true;
 }
 
 /* Orders keys by their hashes, and those of one hash by what they mean. */
@@ -216,7 +219,8 @@ static int compare_keys(const struct inlay_json *json, uint64_t a, uint64_t b)
 {
     if (a >> 32 != b >> 32)
         return a < b ? -1 : 1;
-    struct meaning first = meaning_of(json, a), second = meaning_of(json, b);
+    struct meaning first = {.at = json->begin + (uint32_t)a, .end = json->end};
+    struct meaning second = {.at = json->begin + (uint32_t)b, .end = json->end};
     int byte, other;
     do {
         byte = next_byte(&first);
@@ -225,99 +229,45 @@ static int compare_keys(const struct inlay_json *json, uint64_t a, uint64_t b)
     return byte - other;
 }
 
-/* Lets a key sink in a heap, whose largest key comes first. */
-static void sink(const struct inlay_json *json, uint64_t *keys, size_t at, size_t count)
+/* Refuses a key that is there for the second time. */
+static void refuse_repeated(struct inlay_json *json, uint64_t key)
 {
-    for (size_t child = 2 * at + 1; child < count; at = child, child = 2 * at + 1) {
-        child += child + 1 < count && compare_keys(json, keys[child], keys[child + 1]) < 0;
-        if (compare_keys(json, keys[at], keys[child]) >= 0)
-            return;
-        const uint64_t larger = keys[child];
-        keys[child] = keys[at];
-        keys[at] = larger;
-    }
+    json->at = json->begin + (uint32_t)key - 1; /* the quote before it */
+    inlay_json_string(json, &json->repeated);
+    json->at = json->repeated.bytes;
+    inlay_json_refuse(json, INLAY_FILE_ERROR_DUPLICATE, "a key is there twice");
 }
 
-/* Sorts keys in place, in n log n steps whatever they are. */
-static void sort_heap(const struct inlay_json *json, uint64_t *keys, size_t count)
+static size_t smaller(size_t a, size_t b)
 {
-    for (size_t i = count / 2; i-- > 0;)
-        sink(json, keys, i, count);
-    for (size_t last = count; last-- > 1;) {
-        const uint64_t largest = keys[0];
-        keys[0] = keys[last];
-        keys[last] = largest;
-        sink(json, keys, 0, last);
-    }
+    return a < b ? a : b;
 }
 
-/* Sorts keys in place. Many are moved to the part of their hash's first byte before, since heaps that no cache holds
-   are slow: 11 million keys take 1.0 instead of 11 seconds. */
-static void sort_keys(const struct inlay_json *json, uint64_t *keys, size_t count)
-{
-    enum { PARTS = 256, MANY = 16 * PARTS };
-    size_t end[PARTS + 1] = {0}, next[PARTS];
-    if (count < MANY) {
-        sort_heap(json, keys, count);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        end[(keys[i] >> 56) + 1]++;
-    for (size_t part = 0; part < PARTS; part++) {
-        next[part] = end[part];
-        end[part + 1] += end[part];
-    }
-    for (size_t part = 0; part < PARTS; part++) {
-        while (next[part] < end[part + 1]) {
-            const uint64_t key = keys[next[part]];
-            size_t *place = &next[key >> 56];
-            keys[next[part]] = keys[*place];
-            keys[(*place)++] = key;
-        }
-        sort_heap(json, keys + end[part], end[part + 1] - end[part]);
-    }
-}
-
-/* Remembers a key of the innermost object (FNV-1a of its bytes). */
-static bool note_key(struct inlay_json *json, struct inlay_text key)
-{
-    if (json->looks_ahead)
-        return true;
-    if (json->key_count == json->key_room) {
-        const size_t room = json->key_room + json->key_room / 2 + 32;
-        uint64_t *keys = realloc(json->keys, room * sizeof *keys);
-        if (keys == NULL)
-            return inlay_json_refuse(json, INLAY_FILE_ERROR_NO_MEMORY, "there is no memory to compare keys");
-        json->keys = keys;
-        json->key_room = room;
-    }
-    uint32_t hash = 2166136261;
-    struct meaning meaning = {.at = key.bytes, .end = key.bytes + key.size};
-    for (int byte; (byte = next_byte(&meaning)) >= 0;)
-        hash = (hash ^ (uint32_t)byte) * 16777619;
-    json->keys[json->key_count++] = (uint64_t)hash << 32 | (uint32_t)(key.bytes - json->begin);
-    return true;
-}
-
-/* Forgets the keys of an object that ends, and refuses one that is there twice. */
+/* Forgets the keys of an object that ends, and refuses one that is there twice. They are sorted by merging longer and
+   longer runs, in n log n steps whatever they are; two that are equal meet where their runs are merged. */
 static void compare_all(struct inlay_json *json)
 {
     const size_t first = json->first_key[json->depth], count = json->key_count - first;
     json->key_count = first;
     if (count < 2)
         return;
-    uint64_t *keys = json->keys + first;
-    sort_keys(json, keys, count);
-    for (size_t i = 1; i < count; i++)
-        if (compare_keys(json, keys[i - 1], keys[i]) == 0) {
-            struct meaning second = meaning_of(json, keys[i] > keys[i - 1] ? keys[i] : keys[i - 1]);
-            json->at = second.at;
-            while (next_byte(&second) >= 0)
-                continue;
-            json->repeated = (struct inlay_text){json->at, (size_t)(second.at - json->at)};
-            inlay_json_refuse(json, INLAY_FILE_ERROR_DUPLICATE, "a key is there twice");
-            return;
+    uint64_t *from = json->keys + first, *to = from + json->key_room;
+    for (size_t run = 1; run < count; run *= 2) {
+        for (size_t i = 0; i < count;) {
+            size_t a = i, middle = smaller(a + run, count), b = middle;
+            for (const size_t end = smaller(b + run, count); i < end; i++) {
+                const int order = a == middle ? 1 : b == end ? -1 : compare_keys(json, from[a], from[b]);
+                if (order == 0) {
+                    refuse_repeated(json, from[b]);
+                    return;
+                }
+                to[i] = order < 0 ? from[a++] : from[b++];
+            }
         }
+        uint64_t *const sorted = to;
+        to = from;
+        from = sorted;
+    }
 }
 
 /* ---- Arrays and objects ----------------------------------------------------------------------------------------- */
@@ -329,8 +279,7 @@ bool inlay_json_open(struct inlay_json *json, char bracket)
     if (json->depth == json->most_depth)
         return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "arrays and objects are nested too deeply");
     json->first_key[json->depth] = (uint32_t)json->key_count;
-    uint64_t bit = UINT64_C(1) << json->depth++;
-    json->objects = bracket == '{' ? json->objects | bit : json->objects & ~bit;
+    json->ends[json->depth++] = bracket == '{' ? '}' : ']';
     json->fresh = true;
     return true;
 }
@@ -503,31 +452,26 @@ bool inlay_json_literal(struct inlay_json *json)
 
 /* ---- Any value -------------------------------------------------------------------------------------------------- */
 
-/* Takes a value that is neither array nor object, or enters it. */
-static bool enter_or_take(struct inlay_json *json)
-{
-    struct inlay_text string;
-    struct inlay_number number;
-    char first = inlay_json_peek(json);
-    if (first == '{' || first == '[')
-        return inlay_json_open(json, first);
-    if (first == '"')
-        return inlay_json_string(json, &string);
-    if (inlay_json_at_number(json))
-        return inlay_json_number(json, &number);
-    return inlay_json_literal(json);
-}
-
+/* Without recursion: arrays and objects are entered, and left where they end. */
 bool inlay_json_skip(struct inlay_json *json)
 {
-    struct inlay_text key;
-    unsigned outside = json->depth;
-    enter_or_take(json);
-    while (json->problem == NULL && json->depth > outside) {
-        bool object = (json->objects >> (json->depth - 1) & 1) != 0;
-        if (object ? inlay_json_member(json, &key) : inlay_json_element(json))
-            enter_or_take(json);
-    }
+    struct inlay_text text;
+    struct inlay_number number;
+    const unsigned outside = json->depth;
+    do {
+        const bool inside = json->depth > outside;
+        if (inside && !(json->ends[json->depth - 1] == '}' ? inlay_json_member(json, &text) : inlay_json_element(json)))
+            continue;
+        const char first = inlay_json_peek(json);
+        if (first == '{' || first == '[')
+            inlay_json_open(json, first);
+        else if (first == '"')
+            inlay_json_string(json, &text);
+        else if (inlay_json_at_number(json))
+            inlay_json_number(json, &number);
+        else
+            inlay_json_literal(json);
+    } while (json->problem == NULL && json->depth > outside);
     return json->problem == NULL;
 }
 

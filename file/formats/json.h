@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A reader of JSON (RFC 8259) that takes one value after the other from text and keeps none of them: of a header it
- * remembers where the keys of open objects are, in 12 bytes each at most. It accepts nothing beyond the standard, no
+ * remembers where the keys of open objects are, in 24 bytes each at most. It accepts nothing beyond the standard, no
  * bytes that are not UTF-8, no character U+0000, and no key twice in an object. A caller names what it expects; the
  * first thing that is something else ends the reading.
  *
@@ -9,7 +9,7 @@
  *     while (inlay_json_member(json, &key))
  *         inlay_json_string(json, &value);
  *     if (!inlay_json_end(json))
- *         // json->status, json->problem, inlay_json_offset(json)
+ *         // json->status, json->problem, json->at
  *     inlay_json_finish(json);
  */
 #pragma once
@@ -25,15 +25,16 @@ enum { INLAY_JSON_DEPTH = 64 };
 /** A text that is being read. */
 struct inlay_json {
     const char *begin, *at, *end;
-    uint64_t objects;    /**< bit d: the array or object at depth d is an object */
     unsigned depth;      /**< open arrays and objects */
     unsigned most_depth; /**< that may be open, at most INLAY_JSON_DEPTH */
     bool fresh;          /**< nothing was taken yet from the innermost array or object */
     bool python;         /**< accept NaN, Infinity and -Infinity, which Python writes */
     bool looks_ahead;    /**< keys are not compared: from inlay_json_ahead() */
     uint64_t *keys;      /**< [key_count] of the open objects: the hash of a key, and the byte where it begins */
-    size_t key_count, key_room;
+    size_t key_count;
+    size_t key_room;                      /**< `keys` is twice as long, so that they can be sorted */
     uint32_t first_key[INLAY_JSON_DEPTH]; /**< of the array or object at each depth */
+    char ends[INLAY_JSON_DEPTH];          /**< the bracket that ends each of them */
     inlay_file_status status;   /**< of the first problem: INLAY_FILE_ERROR_SYNTAX, _LIMIT, _DUPLICATE or _NO_MEMORY */
     const char *problem;        /**< the first problem, of the value at `at`; null: none so far */
     struct inlay_text repeated; /**< the key that is there twice, if that is the problem */
@@ -47,9 +48,6 @@ struct inlay_json inlay_json_ahead(const struct inlay_json *json);
 
 /** Releases the memory of the reading. */
 void inlay_json_finish(struct inlay_json *json);
-
-/** Returns the byte where the reading is. */
-size_t inlay_json_offset(const struct inlay_json *json);
 
 /** Returns the first character of the next value, which tells its kind; 0 at the end or after a problem. */
 char inlay_json_peek(struct inlay_json *json);
@@ -72,7 +70,7 @@ bool inlay_json_string(struct inlay_json *json, struct inlay_text *string);
     length. */
 size_t inlay_json_decode(struct inlay_text string, char *out);
 
-/** Returns whether a string means an ASCII text. */
+/** Returns whether a string means a text. */
 bool inlay_json_means(struct inlay_text string, const char *text);
 
 /** Takes an integer 0 or [1-9][0-9]* up to 2^63 - 1. */
