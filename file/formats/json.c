@@ -333,16 +333,17 @@ static bool skip_digits(struct inlay_json *json)
     return json->at > first;
 }
 
-/* Takes digits without leading zeros and adds them up; *fits says whether the sum is below 2^63. */
-static bool take_digits(struct inlay_json *json, uint64_t *value, bool *fits)
+/* Takes digits without leading zeros and adds them up to a number of a sign; *fits says whether it fits. */
+static bool take_digits(struct inlay_json *json, bool negative, int64_t *value, bool *fits)
 {
     const char *first = json->at;
     *value = 0;
     *fits = true;
     for (; is_digit(json); json->at++) {
-        uint64_t digit = (uint64_t)(*json->at - '0');
-        *fits = *fits && *value <= ((uint64_t)INT64_MAX - digit) / 10;
-        *value = *fits ? *value * 10 + digit : 0;
+        const int digit = *json->at - '0';
+        if (__builtin_mul_overflow(*value, 10, value) ||
+            __builtin_add_overflow(*value, negative ? -digit : digit, value))
+            *fits = false;
     }
     return json->at > first && (*first != '0' || json->at == first + 1);
 }
@@ -350,16 +351,18 @@ static bool take_digits(struct inlay_json *json, uint64_t *value, bool *fits)
 bool inlay_json_unsigned(struct inlay_json *json, uint64_t *value)
 {
     static const char expected[] = "an integer is expected: 0, or digits that do not begin with 0";
+    int64_t integer;
     bool fits;
     inlay_json_peek(json);
     const char *first = json->at;
-    bool good = json->problem == NULL && take_digits(json, value, &fits);
+    bool good = json->problem == NULL && take_digits(json, false, &integer, &fits);
     if (!good || (json->at < json->end && (*json->at == '.' || *json->at == 'e' || *json->at == 'E'))) {
         json->at = first;
         return broken(json, expected);
     }
     if (!fits)
         return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "an integer is above 2^63 - 1");
+    *value = (uint64_t)integer;
     return true;
 }
 
@@ -373,19 +376,21 @@ static bool take_word(struct inlay_json *json, const char *word)
     return true;
 }
 
-/* Reads the value of a number's text of fewer than MOST_DIGITS bytes, whatever the program's locale. Returns false if
-   there is no memory for that. */
-static bool read_number(const char *first, size_t size, double *value)
+/* Reads the number that was taken from `first` on, and is no integer, whatever the program's locale. */
+static bool read_number(struct inlay_json *json, const char *first, struct inlay_number *number)
 {
     static const locale_t none = (locale_t)0;
+    const size_t size = (size_t)(json->at - first);
     char copy[MOST_DIGITS];
+    if (size >= sizeof copy)
+        return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "a number has too many digits");
     memcpy(copy, first, size);
     copy[size] = '\0';
     locale_t plain = newlocale(LC_ALL_MASK, "C", none);
     /* 1 branch never taken: glibc and musl have this locale without allocating it. */
     if (plain == none)
-        return false;
-    *value = strtod_l(copy, NULL, plain);
+        return inlay_json_refuse(json, INLAY_FILE_ERROR_NO_MEMORY, "there is no memory to read a number");
+    *number = (struct inlay_number){.number = strtod_l(copy, NULL, plain)};
     freelocale(plain);
     return true;
 }
@@ -398,47 +403,29 @@ bool inlay_json_at_number(struct inlay_json *json)
 
 bool inlay_json_number(struct inlay_json *json, struct inlay_number *number)
 {
-    static const char expected[] = "a number is expected";
-    uint64_t magnitude;
+    int64_t integer;
     bool is_integer;
     inlay_json_peek(json);
     const char *first = json->at;
-    bool negative = take(json, '-');
-    if (json->python && (take_word(json, "Infinity") || (!negative && take_word(json, "NaN")))) {
-        const double infinity = negative ? -__builtin_inf() : __builtin_inf();
-        *number = (struct inlay_number){.number = json->at[-1] == 'y' ? infinity : __builtin_nan("")};
-        return true;
-    }
-    const char *digits = json->at;
-    if (json->problem != NULL || !take_digits(json, &magnitude, &is_integer))
-        return broken(json, expected);
-    const struct inlay_text written = {digits, (size_t)(json->at - digits)};
-    const bool lowest = negative && inlay_text_is(written, "9223372036854775808");
-    is_integer = is_integer || lowest;
-    if (take_word(json, ".")) {
+    const bool negative = json->problem == NULL && take_word(json, "-");
+    if (json->python && (take_word(json, "Infinity") || (!negative && take_word(json, "NaN"))))
+        return read_number(json, first, number);
+    bool good = json->problem == NULL && take_digits(json, negative, &integer, &is_integer);
+    if (good && take_word(json, ".")) {
         is_integer = false;
-        if (!skip_digits(json))
-            return broken(json, expected);
+        good = skip_digits(json);
     }
-    if (take_word(json, "e") || take_word(json, "E")) {
+    if (good && (take_word(json, "e") || take_word(json, "E"))) {
         is_integer = false;
         if (!take_word(json, "+"))
             take_word(json, "-");
-        if (!skip_digits(json))
-            return broken(json, expected);
+        good = skip_digits(json);
     }
-    if (json->at - first >= MOST_DIGITS)
-        return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "a number has too many digits");
-    if (is_integer) {
-        magnitude = lowest ? UINT64_C(1) << 63 : magnitude;
-        *number = (struct inlay_number){(int64_t)(negative ? -magnitude : magnitude),
-                                        negative ? -(double)magnitude : (double)magnitude, true};
-        return true;
-    }
-    *number = (struct inlay_number){0};
-    /* 1 branch never taken: glibc and musl have memory for the locale. */
-    if (!read_number(first, (size_t)(json->at - first), &number->number))
-        return inlay_json_refuse(json, INLAY_FILE_ERROR_NO_MEMORY, "there is no memory to read a number");
+    if (!good)
+        return broken(json, "a number is expected");
+    if (!is_integer)
+        return read_number(json, first, number);
+    *number = (struct inlay_number){integer, __builtin_copysign((double)integer, negative ? -1 : 1), true};
     return true;
 }
 
