@@ -75,7 +75,6 @@ static bool open_part(inlay_file *file, const char *path)
         return false;
     file->mapping_count++;
     const struct inlay_source source = {path, mapping->bytes, mapping->size};
-    inlay_catalogue_begin_file(&file->catalogue);
     const bool is_parsed = inlay_parse_model(&file->catalogue, &source);
     inlay_mapping_advise_random(mapping);
     return is_parsed;
@@ -88,7 +87,6 @@ static bool open_config(struct inlay_catalogue *catalogue, const char *path)
     if (!inlay_open_noted(catalogue, path, INLAY_FILE_MEMORY_COPIED, MOST_CONFIG_BYTES, &mapping))
         return false;
     const struct inlay_source source = {path, mapping.bytes, mapping.size};
-    inlay_catalogue_begin_file(catalogue);
     const bool is_parsed = inlay_parse_config(catalogue, &source);
     inlay_mapping_close(&mapping);
     return is_parsed;

@@ -90,9 +90,15 @@ struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, cons
     return (struct inlay_text){copy, size};
 }
 
-/* Makes room for one more element of an array that doubles, and returns the array; null if there is no memory. */
-static void *grow(struct inlay_catalogue *catalogue, void *array, size_t count, size_t *room, size_t bytes)
+/* Makes room for one more element of an array that doubles, and returns the array; null if there is no memory, or it
+   has `most` elements already. */
+static void *grow(struct inlay_catalogue *catalogue, void *array, size_t count, size_t *room, size_t bytes, size_t most)
 {
+    if (count == most) {
+        inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, catalogue->path, NULL,
+                        "it has more than %d tensors or %d values", INLAY_MOST_TENSORS, INLAY_MOST_VALUES);
+        return NULL;
+    }
     if (count < *room)
         return array;
     size_t larger = *room == 0 ? 16 : *room * 2;
@@ -103,35 +109,38 @@ static void *grow(struct inlay_catalogue *catalogue, void *array, size_t count, 
     return moved;
 }
 
-static void *too_many(struct inlay_catalogue *catalogue)
+bool inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue, const inlay_file_tensor *tensor)
 {
-    inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, catalogue->path, NULL,
-                    "it has more than %d tensors or %d values", INLAY_MOST_TENSORS, INLAY_MOST_VALUES);
-    return NULL;
-}
-
-inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue)
-{
-    if (catalogue->tensor_count == INLAY_MOST_TENSORS)
-        return too_many(catalogue);
-    inlay_file_tensor *tensors =
-        grow(catalogue, catalogue->tensors, catalogue->tensor_count, &catalogue->tensor_room, sizeof *tensors);
+    inlay_file_tensor *tensors = grow(catalogue, catalogue->tensors, catalogue->tensor_count, &catalogue->tensor_room,
+                                      sizeof *tensors, INLAY_MOST_TENSORS);
     if (tensors == NULL)
-        return NULL;
+        return false;
     catalogue->tensors = tensors;
-    return memset(&tensors[catalogue->tensor_count++], 0, sizeof *tensors);
+    tensors[catalogue->tensor_count++] = *tensor;
+    return true;
 }
 
-inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue)
+bool inlay_catalogue_add_value(struct inlay_catalogue *catalogue, const inlay_file_value *value)
 {
-    if (catalogue->value_count == INLAY_MOST_VALUES)
-        return too_many(catalogue);
-    inlay_file_value *values =
-        grow(catalogue, catalogue->values, catalogue->value_count, &catalogue->value_room, sizeof *values);
+    inlay_file_value *values = grow(catalogue, catalogue->values, catalogue->value_count, &catalogue->value_room,
+                                    sizeof *values, INLAY_MOST_VALUES);
     if (values == NULL)
-        return NULL;
+        return false;
     catalogue->values = values;
-    return memset(&values[catalogue->value_count++], 0, sizeof *values);
+    values[catalogue->value_count] = *value;
+    values[catalogue->value_count++].reserved = (uint32_t)catalogue->opened_count; /* until inlay_catalogue_finish() */
+    return true;
+}
+
+bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file)
+{
+    inlay_file_opened *opened =
+        grow(catalogue, catalogue->opened, catalogue->opened_count, &catalogue->opened_room, sizeof *opened, SIZE_MAX);
+    if (opened == NULL)
+        return false;
+    catalogue->opened = opened;
+    opened[catalogue->opened_count++] = *file;
+    return true;
 }
 
 bool inlay_catalogue_fail_json(const struct inlay_catalogue *catalogue, const struct inlay_json *json, const char *name,
@@ -144,26 +153,13 @@ bool inlay_catalogue_fail_json(const struct inlay_catalogue *catalogue, const st
                            "%s at byte %td%s", json->problem, json->at - json->begin, of);
 }
 
-bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file)
-{
-    inlay_file_opened *opened =
-        grow(catalogue, catalogue->opened, catalogue->opened_count, &catalogue->opened_room, sizeof *opened);
-    if (opened == NULL)
-        return false;
-    catalogue->opened = opened;
-    opened[catalogue->opened_count++] = *file;
-    return true;
-}
-
 /* ---- Order and checks ------------------------------------------------------------------------------------------- */
 
 static int compare_data(const void *a, const void *b)
 {
     const inlay_file_tensor *first = a, *second = b;
-    uintptr_t x = (uintptr_t)first->data, y = (uintptr_t)second->data;
-    if (x != y)
-        return x < y ? -1 : 1;
-    return first->bytes != second->bytes ? (first->bytes < second->bytes ? -1 : 1) : 0;
+    const int data = (first->data > second->data) - (first->data < second->data);
+    return data != 0 ? data : (first->bytes > second->bytes) - (first->bytes < second->bytes);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -172,105 +168,76 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*first)->name, (*second)->name);
 }
 
-static int compare_keys(const void *a, const void *b)
+/* Orders values by their keys, and those of one key by their files, whose numbers `reserved` has until all are sorted.
+ */
+static int compare_values(const void *a, const void *b)
 {
     const inlay_file_value *first = a, *second = b;
-    return strcmp(first->key, second->key);
-}
-
-/* Orders values of the same key by their files, whose numbers `reserved` has until all files are parsed. */
-static int compare_keys_and_files(const void *a, const void *b)
-{
-    const inlay_file_value *first = a, *second = b;
-    int keys = compare_keys(a, b);
+    int keys = strcmp(first->key, second->key);
     return keys != 0 ? keys : (first->reserved > second->reserved) - (first->reserved < second->reserved);
 }
 
-/* Checks that the sorted tensors of a file follow one another from `data` on. */
-static bool check_ranges(const struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
-                         uint64_t alignment, bool to_end)
+bool inlay_catalogue_place_tensors(struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
+                                   uint64_t alignment, bool to_end)
 {
-    uint64_t end = data;
-    for (size_t i = catalogue->file_tensors; i < catalogue->tensor_count; i++) {
-        const inlay_file_tensor *tensor = &catalogue->tensors[i];
-        uint64_t begin = (uint64_t)((const unsigned char *)tensor->data - source->bytes);
-        uint64_t next = data + (end - data + alignment - 1) / alignment * alignment;
-        if (begin != next)
+    const size_t count = catalogue->tensor_count - catalogue->placed_tensors;
+    const uint64_t size = source->size;
+    uint64_t end = 0; /* of the tensors so far, counted from `data` as offsets are */
+    if (count > 0)
+        qsort(catalogue->tensors + catalogue->placed_tensors, count, sizeof *catalogue->tensors, compare_data);
+    for (; catalogue->placed_tensors < catalogue->tensor_count; catalogue->placed_tensors++) {
+        inlay_file_tensor *tensor = &catalogue->tensors[catalogue->placed_tensors];
+        const uint64_t offset = (uint64_t)((const unsigned char *)tensor->data - source->bytes);
+        const uint64_t next = (end + alignment - 1) / alignment * alignment;
+        if (data > size || offset > size - data || tensor->bytes > size - data - offset)
+            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_TRUNCATED, source->path, tensor->name,
+                                   "its %llu bytes from byte %llu of the data on reach behind the end of the file",
+                                   (unsigned long long)tensor->bytes, (unsigned long long)offset);
+        if (offset != next)
             return inlay_file_fail(
                 catalogue->error, INLAY_FILE_ERROR_RANGE, source->path, tensor->name,
                 "its data begin at byte %llu of the file, %s byte %llu, where the tensor before it ends",
-                (unsigned long long)begin, begin < next ? "before" : "behind", (unsigned long long)next);
-        end = begin + tensor->bytes;
+                (unsigned long long)data + offset, offset < next ? "before" : "behind",
+                (unsigned long long)data + next);
+        tensor->path = source->path;
+        tensor->data = source->bytes + (size_t)(data + offset);
+        end = offset + tensor->bytes;
     }
-    if (to_end && end != source->size)
+    if (to_end && data + end != size)
         return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_RANGE, source->path, NULL,
-                               "its tensors end at byte %llu and the file at byte %zu", (unsigned long long)end,
+                               "its tensors end at byte %llu and the file at byte %zu", (unsigned long long)data + end,
                                source->size);
     return true;
 }
 
-/* Sorts the values of a file. */
-static bool sort_values(struct inlay_catalogue *catalogue, const struct inlay_source *source)
-{
-    size_t count = catalogue->value_count - catalogue->file_values;
-    if (count == 0)
-        return true;
-    inlay_file_value *values = catalogue->values + catalogue->file_values;
-    qsort(values, count, sizeof *values, compare_keys);
-    for (size_t i = 0; i < count; i++)
-        values[i].reserved = catalogue->files;
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(values[i - 1].key, values[i].key) == 0)
-            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_DUPLICATE, source->path, values[i].key,
-                                   "this key of the metadata is there twice");
-    return true;
-}
-
-static const inlay_file_value *find_value(const inlay_file_value *values, size_t count, const char *key)
-{
-    inlay_file_value wanted = {.key = key};
-    return count > 0 ? bsearch(&wanted, values, count, sizeof wanted, compare_keys) : NULL;
-}
-
-/* Sorts the values of all files. Of a key that several have, the value of the first stays. Once for all files: their
-   number times that of all values could be seconds. */
-static void merge_values(struct inlay_catalogue *catalogue)
+/* Sorts the values of all files, and refuses a key that is there twice in one of them. Of a key that several files
+   have, the value of the first stays. */
+static bool sort_values(struct inlay_catalogue *catalogue)
 {
     inlay_file_value *values = catalogue->values;
     size_t count = catalogue->value_count, kept = 0;
-    bool sorted = true; /* those of one file are, and a long configuration takes longer to sort than to read */
-    for (size_t i = 1; i < count && sorted; i++)
-        sorted = compare_keys_and_files(&values[i - 1], &values[i]) <= 0;
-    if (!sorted)
-        qsort(values, count, sizeof *values, compare_keys_and_files);
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || compare_keys(&values[kept - 1], &values[i]) != 0) {
-            values[kept] = values[i];
-            values[kept++].reserved = 0;
-        }
-    catalogue->value_count = kept;
-}
-
-void inlay_catalogue_begin_file(struct inlay_catalogue *catalogue)
-{
-    catalogue->files++;
-    catalogue->file_tensors = catalogue->tensor_count;
-    catalogue->file_values = catalogue->value_count;
-}
-
-bool inlay_catalogue_end_file(struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
-                              uint64_t alignment, bool to_end)
-{
-    size_t count = catalogue->tensor_count - catalogue->file_tensors;
     if (count > 0)
-        qsort(catalogue->tensors + catalogue->file_tensors, count, sizeof *catalogue->tensors, compare_data);
-    return check_ranges(catalogue, source, data, alignment, to_end) && sort_values(catalogue, source);
+        qsort(values, count, sizeof *values, compare_values);
+    for (size_t i = 0; i < count; i++) {
+        const bool repeats = i > 0 && strcmp(values[i - 1].key, values[i].key) == 0;
+        if (repeats && values[i - 1].reserved == values[i].reserved)
+            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_DUPLICATE,
+                                   catalogue->opened[values[i].reserved - 1].path, values[i].key,
+                                   "this key of the metadata is there twice");
+        if (!repeats)
+            values[kept++] = values[i];
+    }
+    for (size_t i = 0; i < kept; i++)
+        values[i].reserved = 0;
+    catalogue->value_count = kept;
+    return true;
 }
 
 bool inlay_catalogue_finish(struct inlay_catalogue *catalogue)
 {
     size_t count = catalogue->tensor_count;
-    merge_values(catalogue);
+    if (!sort_values(catalogue))
+        return false;
     catalogue->by_name = malloc((count + 1) * sizeof *catalogue->by_name);
     if (catalogue->by_name == NULL)
         return inlay_file_fail_memory(catalogue->error, NULL);
@@ -297,11 +264,16 @@ const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *ca
 
 const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *catalogue, const char *key)
 {
-    return find_value(catalogue->values, catalogue->value_count, key);
+    const inlay_file_value wanted = {.key = key};
+    const size_t count = catalogue->value_count;
+    return count > 0 ? bsearch(&wanted, catalogue->values, count, sizeof wanted, compare_values) : NULL;
 }
 
 const inlay_file_value *inlay_catalogue_last_value(const struct inlay_catalogue *catalogue, const char *key)
 {
-    size_t first = catalogue->file_values, count = catalogue->value_count - first;
-    return count > 0 ? find_value(catalogue->values + first, count, key) : NULL;
+    const inlay_file_value *values = catalogue->values;
+    for (size_t n = catalogue->value_count; n > 0 && values[n - 1].reserved == catalogue->opened_count; n--)
+        if (strcmp(values[n - 1].key, key) == 0)
+            return &values[n - 1];
+    return NULL;
 }

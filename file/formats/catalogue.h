@@ -34,11 +34,10 @@ struct inlay_catalogue {
     const struct inlay_odd_key *odd_keys; /**< of config.json, in no order */
     inlay_file_opened *opened;            /**< [opened_count], the files that were read */
     size_t opened_count, opened_room;
-    size_t file_tensors, file_values; /**< where those of the file begin that was parsed last */
-    uint32_t files;                   /**< begun so far */
-    struct inlay_chunk *chunks;       /**< memory of strings and arrays */
-    inlay_file_error *error;          /**< where to write what is wrong; null: nowhere */
-    const char *path;                 /**< of the file that was opened last, for errors */
+    size_t placed_tensors;      /**< whose places were checked: those of all files but the one that is parsed */
+    struct inlay_chunk *chunks; /**< memory of strings and arrays */
+    inlay_file_error *error;    /**< where to write what is wrong; null: nowhere */
+    const char *path;           /**< of the file that was opened last, for errors */
 };
 
 /** Releases everything. */
@@ -54,10 +53,12 @@ char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text 
 struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, const char *prefix,
                                          struct inlay_text string);
 
-/** Returns a new tensor or value, all zero, that is valid until the next one; null if there is no memory, or there are
-    as many as there may be. */
-inlay_file_tensor *inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue);
-inlay_file_value *inlay_catalogue_add_value(struct inlay_catalogue *catalogue);
+/** Adds a tensor of the file that is parsed, whose path inlay_catalogue_place_tensors() sets. False if there is no
+    memory, or there are as many as there may be. */
+bool inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue, const inlay_file_tensor *tensor);
+
+/** Adds a value of the file that was opened last; likewise. */
+bool inlay_catalogue_add_value(struct inlay_catalogue *catalogue, const inlay_file_value *value);
 
 /** Reports the problem of JSON of the file that was opened last, at a byte `of` something: "" or " of the header". The
     name is null, or what the JSON is of. Returns false. */
@@ -67,23 +68,21 @@ bool inlay_catalogue_fail_json(const struct inlay_catalogue *catalogue, const st
 /** Notes a file that was opened. False if there is no memory. */
 bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file);
 
-/** Begins a file. The files before it are complete. */
-void inlay_catalogue_begin_file(struct inlay_catalogue *catalogue);
-
 /**
- * Ends a file: sorts its tensors by their data, and its values by their keys.
+ * Sorts the tensors of a file by their data and moves these to their places. So far they are counted from the first
+ * byte of the file, as if the header took no bytes.
  *
  * @param data       where the data of tensors begin in the file
  * @param alignment  tensors begin at the next multiple of it, counted from `data`, behind the one before
  * @param to_end     whether they must reach to the end of the file
- * @return false with INLAY_FILE_ERROR_RANGE for an overlap or a hole, and with INLAY_FILE_ERROR_DUPLICATE for a key
- *         that is there twice
+ * @return false with INLAY_FILE_ERROR_RANGE for an overlap or a hole, and with INLAY_FILE_ERROR_TRUNCATED for data
+ *         behind the end of the file
  */
-bool inlay_catalogue_end_file(struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
-                              uint64_t alignment, bool to_end);
+bool inlay_catalogue_place_tensors(struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
+                                   uint64_t alignment, bool to_end);
 
-/** Ends all files: sorts names and keys. INLAY_FILE_ERROR_DUPLICATE if two tensors have the same name. Of a key that
-    several files have, the value of the first stays. */
+/** Ends all files: sorts names and keys. INLAY_FILE_ERROR_DUPLICATE if two tensors have the same name, or a file has a
+    key twice. Of a key that several files have, the value of the first stays. */
 bool inlay_catalogue_finish(struct inlay_catalogue *catalogue);
 
 /** Returns the tensor of that name, or null, from inlay_catalogue_finish() on. */
@@ -92,5 +91,5 @@ const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *ca
 /** Returns the value of that key, or null, from inlay_catalogue_finish() on. */
 const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *catalogue, const char *key);
 
-/** Returns the value that the file has which was parsed last, or null. */
+/** Returns the value of that key in the file that was opened last, or null, until inlay_catalogue_finish(). */
 const inlay_file_value *inlay_catalogue_last_value(const struct inlay_catalogue *catalogue, const char *key);

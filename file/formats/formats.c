@@ -32,20 +32,17 @@ bool inlay_parse_model(struct inlay_catalogue *catalogue, const struct inlay_sou
 bool inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
     struct npy npy;
-    size_t head = source->size < NPY_HEAD_BYTES ? source->size : NPY_HEAD_BYTES;
-    if (!inlay_npy_parse(source->bytes, head, source->size, NPY_TENSOR, &npy))
+    if (!inlay_npy_parse(source->bytes, source->size, source->size, NPY_TENSOR, &npy))
         return inlay_file_fail(catalogue->error, npy.status, source->path, NULL, "%s", npy.why);
-    inlay_file_tensor *tensor = inlay_catalogue_add_tensor(catalogue);
-    if (tensor == NULL)
-        return false;
-    tensor->name = "data";
-    tensor->path = source->path;
-    tensor->type = inlay_npy_descr(npy.element);
-    tensor->element = inlay_npy_table_type(npy.element);
-    tensor->rank = (uint32_t)npy.rank;
+    inlay_file_tensor tensor = {.name = "data",
+                                .type = inlay_npy_descr(npy.element),
+                                .element = inlay_npy_table_type(npy.element),
+                                .rank = (uint32_t)npy.rank,
+                                .bytes = source->size - npy.data_offset,
+                                .data = source->bytes};
     for (size_t i = 0; i < npy.rank; i++)
-        tensor->shape[i] = npy.shape[i];
-    tensor->data = source->bytes + npy.data_offset;
-    tensor->bytes = source->size - npy.data_offset;
-    return inlay_catalogue_end_file(catalogue, source, npy.data_offset, 1, true);
+        tensor.shape[i] = npy.shape[i];
+    if (!inlay_catalogue_add_tensor(catalogue, &tensor))
+        return false;
+    return inlay_catalogue_place_tensors(catalogue, source, npy.data_offset, 1, true);
 }

@@ -32,7 +32,7 @@ enum { MOST_HEADER_BYTES = 100000000 };
 struct parser {
     struct inlay_catalogue *catalogue;
     const struct inlay_source *source;
-    size_t at;
+    size_t at, end;   /* what is parsed next, and where the header must have ended */
     const char *name; /* of the value or the tensor that is parsed */
     uint64_t alignment;
 };
@@ -42,18 +42,12 @@ static bool fail(const struct parser *parser, inlay_file_status status, const ch
     return inlay_file_fail(parser->catalogue->error, status, parser->source->path, parser->name, "%s", why);
 }
 
-/* Returns where the header must have ended. */
-static size_t header_end(const struct parser *parser)
-{
-    return parser->source->size < MOST_HEADER_BYTES ? parser->source->size : MOST_HEADER_BYTES;
-}
-
 /* Returns whether so many elements of some bytes are left of the header, and else reports that. */
 static bool has(const struct parser *parser, uint64_t count, size_t bytes)
 {
-    if (count <= (header_end(parser) - parser->at) / bytes)
+    if (count <= (parser->end - parser->at) / bytes)
         return true;
-    if (header_end(parser) < parser->source->size)
+    if (parser->end < parser->source->size)
         return fail(parser, INLAY_FILE_ERROR_LIMIT, "its header is longer than 100 MB");
     return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "the file ends within its header");
 }
@@ -69,29 +63,27 @@ static bool take(struct parser *parser, size_t bytes, uint64_t *value)
     return true;
 }
 
-/* Takes a string, u64 bytes and as many bytes, and returns a copy; null if there is none. */
-static const char *take_text(struct parser *parser, size_t *size)
+/* Takes a string, u64 bytes and as many bytes, and returns a copy; null bytes if there is none. */
+static struct inlay_text take_text(struct parser *parser)
 {
     uint64_t bytes;
     if (!take(parser, 8, &bytes) || !has(parser, bytes, 1))
-        return NULL;
+        return (struct inlay_text){NULL, 0};
     const struct inlay_text text = {(const char *)parser->source->bytes + parser->at, (size_t)bytes};
     parser->at += text.size;
-    *size = text.size;
-    return inlay_catalogue_text(parser->catalogue, text);
+    return (struct inlay_text){inlay_catalogue_text(parser->catalogue, text), text.size};
 }
 
 /* Takes a key or a name, which becomes the parser's. */
 static bool take_name(struct parser *parser)
 {
-    size_t size;
     parser->name = NULL;
-    const char *name = take_text(parser, &size);
-    if (name == NULL)
+    const struct inlay_text name = take_text(parser);
+    if (name.bytes == NULL)
         return false;
-    if (!inlay_text_is_utf8((struct inlay_text){name, size}))
+    if (!inlay_text_is_utf8(name))
         return fail(parser, INLAY_FILE_ERROR_SYNTAX, "the name of a tensor or value is not UTF-8, or has U+0000");
-    parser->name = name;
+    parser->name = name.bytes;
     return true;
 }
 
@@ -100,14 +92,13 @@ static bool take_name(struct parser *parser)
 /* Reads strings [count], of which each has at least the 8 bytes of its length. */
 static bool parse_strings(struct parser *parser, inlay_file_value *value, uint64_t count)
 {
-    size_t size;
     if (!has(parser, count, 8))
         return false;
     const char **strings = inlay_catalogue_memory(parser->catalogue, (size_t)count * sizeof *strings);
     if (strings == NULL)
         return false;
     for (size_t i = 0; i < count; i++)
-        if ((strings[i] = take_text(parser, &size)) == NULL)
+        if ((strings[i] = take_text(parser).bytes) == NULL)
             return false;
     value->kind = INLAY_FILE_VALUE_STRINGS;
     value->strings = strings;
@@ -142,9 +133,11 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
 
 static bool parse_string(struct parser *parser, inlay_file_value *value)
 {
+    const struct inlay_text text = take_text(parser);
     value->kind = INLAY_FILE_VALUE_STRING;
-    value->text = take_text(parser, &value->count);
-    return value->text != NULL;
+    value->text = text.bytes;
+    value->count = text.size;
+    return text.bytes != NULL;
 }
 
 static bool parse_number(struct parser *parser, inlay_file_value *value, uint64_t type)
@@ -177,16 +170,16 @@ static bool note_alignment(struct parser *parser, const inlay_file_value *value,
 static bool parse_value(struct parser *parser)
 {
     uint64_t type;
-    inlay_file_value *value = take_name(parser) ? inlay_catalogue_add_value(parser->catalogue) : NULL;
-    if (value == NULL || !take(parser, 4, &type))
+    inlay_file_value value = {0};
+    if (!take_name(parser) || !take(parser, 4, &type))
         return false;
-    value->key = parser->name;
+    value.key = parser->name;
     if (type >= VALUE_TYPES)
         return fail(parser, INLAY_FILE_ERROR_SYNTAX, "this value has a type that GGUF does not have");
-    const bool is_parsed = type == ARRAY    ? parse_array(parser, value)
-                           : type == STRING ? parse_string(parser, value)
-                                            : parse_number(parser, value, type);
-    return is_parsed && note_alignment(parser, value, type);
+    const bool is_parsed = type == ARRAY    ? parse_array(parser, &value)
+                           : type == STRING ? parse_string(parser, &value)
+                                            : parse_number(parser, &value, type);
+    return is_parsed && note_alignment(parser, &value, type) && inlay_catalogue_add_value(parser->catalogue, &value);
 }
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
@@ -209,12 +202,10 @@ static bool parse_shape(struct parser *parser, inlay_file_tensor *tensor)
     return true;
 }
 
-/* Reads what the file says about a tensor. Its place in the data becomes its data for now: place_tensor() adds where
-   the data begin, which is not known yet. */
 static bool parse_tensor(struct parser *parser)
 {
     uint64_t number, offset;
-    inlay_file_tensor tensor = {.path = parser->source->path};
+    inlay_file_tensor tensor = {0};
     if (!take_name(parser) || !parse_shape(parser, &tensor) || !take(parser, 4, &number) || !take(parser, 8, &offset))
         return false;
     const struct inlay_type *type = inlay_ggml_type((uint32_t)number);
@@ -223,38 +214,17 @@ static bool parse_tensor(struct parser *parser)
                                "its type is number %llu of ggml, which this version does not know",
                                (unsigned long long)number);
     /* Blocks lie within rows. */
-    if ((tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0 ||
-        !inlay_tensor_bytes(type, tensor.shape, tensor.rank, &tensor.bytes))
+    if (!inlay_tensor_set_type(&tensor, type) ||
+        (tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0)
         return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, parser->name,
-                               "its shape overflows, or its rows are no whole blocks of %s",
-                               inlay_ggml_type_name(type));
+                               "its shape overflows, or its rows are no whole blocks of %s", tensor.type);
     if (offset > parser->source->size)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "its data begin behind the end of the file");
-    tensor.name = parser->name;
-    tensor.type = inlay_ggml_type_name(type);
-    tensor.element = type->element;
-    tensor.data = parser->source->bytes + (size_t)offset;
-    inlay_file_tensor *place = inlay_catalogue_add_tensor(parser->catalogue);
-    if (place == NULL)
-        return false;
-    *place = tensor;
-    return true;
-}
-
-/* Finds the data of a tensor, where those of all begin at byte `data`, and checks that the file has them. */
-static bool place_tensor(struct parser *parser, inlay_file_tensor *tensor, uint64_t data)
-{
-    uint64_t size = parser->source->size;
-    uint64_t offset = (uint64_t)((const unsigned char *)tensor->data - parser->source->bytes);
-    parser->name = tensor->name;
     if (offset % parser->alignment != 0)
         return fail(parser, INLAY_FILE_ERROR_RANGE, "its data do not begin at a multiple of the alignment");
-    if (data > size || offset > size - data || tensor->bytes > size - data - offset)
-        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_TRUNCATED, parser->source->path, tensor->name,
-                               "its %llu bytes from byte %llu of the data on reach behind the end of the file",
-                               (unsigned long long)tensor->bytes, (unsigned long long)offset);
-    tensor->data = parser->source->bytes + (size_t)(data + offset);
-    return true;
+    tensor.name = parser->name;
+    tensor.data = parser->source->bytes + (size_t)offset;
+    return inlay_catalogue_add_tensor(parser->catalogue, &tensor);
 }
 
 /* Reads magic, version and counts. */
@@ -271,7 +241,7 @@ static bool parse_counts(struct parser *parser, uint64_t *tensors, uint64_t *val
                                "it is GGUF of version %llu: versions 2 and 3 are read", (unsigned long long)version);
     if (!take(parser, 8, tensors) || !take(parser, 8, values))
         return false;
-    const size_t left = header_end(parser) - parser->at;
+    const size_t left = parser->end - parser->at;
     if (*values > left / LEAST_VALUE || *tensors > left / LEAST_TENSOR)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "it announces more tensors or values than it has bytes for");
     return true;
@@ -279,7 +249,8 @@ static bool parse_counts(struct parser *parser, uint64_t *tensors, uint64_t *val
 
 bool inlay_parse_gguf(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
-    struct parser parser = {.catalogue = catalogue, .source = source, .alignment = 32};
+    const size_t end = source->size < MOST_HEADER_BYTES ? source->size : MOST_HEADER_BYTES;
+    struct parser parser = {.catalogue = catalogue, .source = source, .end = end, .alignment = 32};
     uint64_t tensors, values;
     if (!parse_counts(&parser, &tensors, &values))
         return false;
@@ -290,8 +261,5 @@ bool inlay_parse_gguf(struct inlay_catalogue *catalogue, const struct inlay_sour
         if (!parse_tensor(&parser))
             return false;
     const uint64_t data = (parser.at + parser.alignment - 1) / parser.alignment * parser.alignment;
-    for (size_t i = catalogue->file_tensors; i < catalogue->tensor_count; i++)
-        if (!place_tensor(&parser, &catalogue->tensors[i], data))
-            return false;
-    return inlay_catalogue_end_file(catalogue, source, data, parser.alignment, false);
+    return inlay_catalogue_place_tensors(catalogue, source, data, parser.alignment, false);
 }

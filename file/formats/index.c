@@ -70,10 +70,11 @@ static bool find_paths(struct inlay_catalogue *catalogue, struct inlay_model_fil
     size_t directory = slash != NULL ? (size_t)(slash + 1 - files->index) : 0;
     qsort(files->entries, files->entry_count, sizeof *files->entries, compare_entries);
     files->paths = inlay_catalogue_memory(catalogue, files->entry_count * sizeof *files->paths);
-    for (size_t i = 0; i < files->entry_count && files->paths != NULL; i++) {
+    if (files->paths == NULL)
+        return false;
+    for (size_t i = 0; i < files->entry_count; i++) {
         struct inlay_index_entry *entry = &files->entries[i];
-        bool same_file = i > 0 && strcmp(entry->file, entry[-1].file) == 0;
-        if (same_file) {
+        if (i > 0 && strcmp(entry->file, entry[-1].file) == 0) {
             entry->path = entry[-1].path;
             continue;
         }
@@ -88,7 +89,7 @@ static bool find_paths(struct inlay_catalogue *catalogue, struct inlay_model_fil
         memcpy(path + directory, entry->file, file_bytes);
         entry->path = files->paths[files->count++] = path;
     }
-    return files->paths != NULL;
+    return true;
 }
 
 bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files)

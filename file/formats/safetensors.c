@@ -18,8 +18,7 @@ struct parser {
     struct inlay_catalogue *catalogue;
     const struct inlay_source *source;
     struct inlay_json json;
-    const unsigned char *data; /* where the data of tensors begin */
-    uint64_t data_bytes;
+    uint64_t data_bytes; /* behind the header */
 };
 
 static bool fail(const struct parser *parser, inlay_file_status status, const char *name, const char *why)
@@ -42,15 +41,12 @@ static bool parse_metadata(struct parser *parser)
     struct inlay_json *json = &parser->json;
     inlay_json_open(json, '{');
     while (inlay_json_member(json, &key) && inlay_json_string(json, &text)) {
-        inlay_file_value *value = inlay_catalogue_add_value(parser->catalogue);
-        if (value == NULL)
-            return false;
         const struct inlay_text meaning = inlay_catalogue_string(parser->catalogue, "", text);
-        value->kind = INLAY_FILE_VALUE_STRING;
-        value->key = inlay_catalogue_string(parser->catalogue, "", key).bytes;
-        value->text = meaning.bytes;
-        value->count = meaning.size;
-        if (value->key == NULL || value->text == NULL)
+        const inlay_file_value value = {.kind = INLAY_FILE_VALUE_STRING,
+                                        .key = inlay_catalogue_string(parser->catalogue, "", key).bytes,
+                                        .text = meaning.bytes,
+                                        .count = meaning.size};
+        if (value.key == NULL || value.text == NULL || !inlay_catalogue_add_value(parser->catalogue, &value))
             return false;
     }
     return is_sound(parser, "__metadata__");
@@ -70,98 +66,72 @@ static bool take_integers(struct inlay_json *json, uint64_t *list, uint32_t most
     return json->problem == NULL;
 }
 
-/* The keys of a tensor. */
-enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4 };
-
-/* Reads the object of a tensor. `keys` becomes the set of those that are there. */
-static bool take_tensor(struct parser *parser, const char *name, const struct inlay_type **type,
-                        inlay_file_tensor *tensor, uint64_t offsets[2], unsigned *keys)
-{
-    static const char *const names[] = {"dtype", "shape", "data_offsets"};
-    struct inlay_json *json = &parser->json;
-    struct inlay_text key, text;
-    uint32_t count = 2;
-    *keys = 0;
-    inlay_json_open(json, '{');
-    while (inlay_json_member(json, &key)) {
-        unsigned i = 0;
-        while (i < 3 && !inlay_json_means(key, names[i]))
-            i++;
-        *keys |= i < 3 ? 1u << i : 0;
-        if (i == 3)
-            inlay_json_skip(json);
-        else if (1u << i == SHAPE)
-            take_integers(json, tensor->shape, INLAY_FILE_RANK, &tensor->rank);
-        else if (1u << i == OFFSETS)
-            take_integers(json, offsets, 2, &count);
-        else if (inlay_json_string(json, &text) && (*type = inlay_safetensors_type(text)) == NULL)
-            return fail(parser, INLAY_FILE_ERROR_TYPE, name, "its dtype is none that safetensors has");
-        if (count != 2)
-            inlay_json_refuse(json, INLAY_FILE_ERROR_SYNTAX, "data_offsets are not two numbers");
-    }
-    return is_sound(parser, name);
-}
-
-/* Checks that a tensor's bytes lie in the data and are those of its shape. */
-static bool check_tensor(const struct parser *parser, const inlay_file_tensor *tensor, const struct inlay_type *type,
+/* Gives a tensor its type, and checks that its bytes lie in the data and are those of its shape. */
+static bool check_tensor(const struct parser *parser, inlay_file_tensor *tensor, const struct inlay_type *type,
                          const uint64_t offsets[2])
 {
-    uint64_t bytes;
     if (offsets[0] > offsets[1] || offsets[1] > parser->data_bytes)
         return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
                                "its data_offsets [%llu, %llu] do not lie in the %llu bytes of data",
                                (unsigned long long)offsets[0], (unsigned long long)offsets[1],
                                (unsigned long long)parser->data_bytes);
-    if (!inlay_tensor_bytes(type, tensor->shape, tensor->rank, &bytes))
+    if (!inlay_tensor_set_type(tensor, type))
         return fail(parser, INLAY_FILE_ERROR_RANGE, tensor->name, "its shape overflows, or makes no whole bytes");
-    if (bytes != offsets[1] - offsets[0])
+    if (tensor->bytes != offsets[1] - offsets[0])
         return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
                                "its shape makes %llu bytes of %s, and data_offsets are %llu bytes",
-                               (unsigned long long)bytes, type->name, (unsigned long long)(offsets[1] - offsets[0]));
+                               (unsigned long long)tensor->bytes, type->name,
+                               (unsigned long long)(offsets[1] - offsets[0]));
+    tensor->data = parser->source->bytes + offsets[0];
     return true;
 }
 
 static bool parse_tensor(struct parser *parser, struct inlay_text key)
 {
+    struct inlay_json *json = &parser->json;
+    struct inlay_text text;
     const struct inlay_type *type = NULL;
-    inlay_file_tensor tensor = {.path = parser->source->path};
+    bool has_shape = false;
     uint64_t offsets[2] = {0, 0};
-    unsigned keys;
-    tensor.name = inlay_catalogue_string(parser->catalogue, "", key).bytes;
-    inlay_file_tensor *place = inlay_catalogue_add_tensor(parser->catalogue);
-    if (tensor.name == NULL || place == NULL || !take_tensor(parser, tensor.name, &type, &tensor, offsets, &keys))
+    uint32_t offset_count = 0;
+    inlay_file_tensor tensor = {.name = inlay_catalogue_string(parser->catalogue, "", key).bytes};
+    if (tensor.name == NULL)
         return false;
-    /* 1 branch never taken: take_tensor() refuses a dtype that it does not know. */
-    if (keys != (DTYPE | SHAPE | OFFSETS) || type == NULL)
+    inlay_json_open(json, '{');
+    while (inlay_json_member(json, &key)) {
+        if (inlay_json_means(key, "dtype")) {
+            if (inlay_json_string(json, &text) && (type = inlay_safetensors_type(text)) == NULL)
+                return fail(parser, INLAY_FILE_ERROR_TYPE, tensor.name, "its dtype is none that safetensors has");
+        } else if (inlay_json_means(key, "shape"))
+            has_shape = take_integers(json, tensor.shape, INLAY_FILE_RANK, &tensor.rank);
+        else if (!inlay_json_means(key, "data_offsets"))
+            inlay_json_skip(json);
+        else if (take_integers(json, offsets, 2, &offset_count) && offset_count != 2)
+            inlay_json_refuse(json, INLAY_FILE_ERROR_SYNTAX, "data_offsets are not two numbers");
+    }
+    if (!is_sound(parser, tensor.name))
+        return false;
+    if (type == NULL || !has_shape || offset_count == 0)
         return fail(parser, INLAY_FILE_ERROR_SYNTAX, tensor.name, "it lacks dtype, shape or data_offsets");
-    if (!check_tensor(parser, &tensor, type, offsets))
-        return false;
-    tensor.type = type->name;
-    tensor.element = type->element;
-    tensor.data = parser->data + offsets[0];
-    tensor.bytes = offsets[1] - offsets[0];
-    *place = tensor;
-    return true;
+    return check_tensor(parser, &tensor, type, offsets) && inlay_catalogue_add_tensor(parser->catalogue, &tensor);
 }
 
 /* Checks the length of the header, and finds header and data. */
 static bool find_header(struct parser *parser)
 {
     const struct inlay_source *source = parser->source;
-    uint64_t bytes = 0;
+    uint64_t bytes;
     if (source->size < LENGTH_BYTES)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, NULL, "it is shorter than the length of a safetensors header");
-    for (size_t i = LENGTH_BYTES; i-- > 0;)
-        bytes = bytes << 8 | source->bytes[i];
+    memcpy(&bytes, source->bytes, LENGTH_BYTES);
     if (bytes > MOST_HEADER_BYTES) {
-        bool other = source->bytes[LENGTH_BYTES - 1] != 0 || source->bytes[LENGTH_BYTES - 2] != 0;
+        const bool other = bytes >> 48 != 0;
         return other ? fail(parser, INLAY_FILE_ERROR_KIND, NULL, "it is neither safetensors nor GGUF nor npy")
                      : fail(parser, INLAY_FILE_ERROR_LIMIT, NULL, "its safetensors header is longer than 100 MB");
     }
     if (bytes > source->size - LENGTH_BYTES)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, NULL, "it ends within its safetensors header");
     inlay_json_start(&parser->json, source->bytes + LENGTH_BYTES, (size_t)bytes, MOST_DEPTH);
-    parser->data = source->bytes + LENGTH_BYTES + (size_t)bytes;
     parser->data_bytes = source->size - LENGTH_BYTES - bytes;
     return true;
 }
@@ -182,5 +152,5 @@ bool inlay_parse_safetensors(struct inlay_catalogue *catalogue, const struct inl
     struct parser parser = {.catalogue = catalogue, .source = source};
     const bool is_parsed = find_header(&parser) && parse_header(&parser);
     inlay_json_finish(&parser.json);
-    return is_parsed && inlay_catalogue_end_file(catalogue, source, (uint64_t)(parser.data - source->bytes), 1, true);
+    return is_parsed && inlay_catalogue_place_tensors(catalogue, source, source->size - parser.data_bytes, 1, true);
 }

@@ -69,11 +69,6 @@ static const struct inlay_type ggml[] = {
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-const char *inlay_ggml_type_name(const struct inlay_type *type)
-{
-    return type->name != NULL ? type->name : inlay_element_type_name(type->element, 1);
-}
-
 const struct inlay_type *inlay_safetensors_type(struct inlay_text name)
 {
     for (size_t i = 0; i < COUNT(safetensors); i++)
@@ -109,12 +104,14 @@ const struct inlay_type *inlay_ggml_type_of(inlay_element_type element)
     return type_of(element, ggml, COUNT(ggml));
 }
 
-bool inlay_tensor_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes)
+bool inlay_tensor_set_type(inlay_file_tensor *tensor, const struct inlay_type *type)
 {
     uint64_t elements = 1;
-    for (uint32_t i = 0; i < rank; i++)
-        if (__builtin_mul_overflow(elements, shape[i], &elements))
+    tensor->type = type->name != NULL ? type->name : inlay_element_type_name(type->element, 1);
+    tensor->element = type->element;
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        if (__builtin_mul_overflow(elements, tensor->shape[i], &elements))
             return false;
     return elements % type->block == 0 &&
-           !__builtin_mul_overflow(elements / type->block, (uint64_t)type->block_bytes, bytes);
+           !__builtin_mul_overflow(elements / type->block, (uint64_t)type->block_bytes, &tensor->bytes);
 }

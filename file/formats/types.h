@@ -27,12 +27,10 @@ const struct inlay_type *inlay_safetensors_type(struct inlay_text name);
 /** Returns the type of ggml of that number, or null. */
 const struct inlay_type *inlay_ggml_type(uint32_t number);
 
-/** Returns the name of a type of ggml. */
-const char *inlay_ggml_type_name(const struct inlay_type *type);
-
 /** Returns the type of safetensors of tables of that type, or null; and that of ggml. */
 const struct inlay_type *inlay_safetensors_type_of(inlay_element_type element);
 const struct inlay_type *inlay_ggml_type_of(inlay_element_type element);
 
-/** Computes the bytes of a tensor [shape...] of a type; false if they overflow or its elements are no whole blocks. */
-bool inlay_tensor_bytes(const struct inlay_type *type, const uint64_t *shape, uint32_t rank, uint64_t *bytes);
+/** Gives a tensor, which has its shape, a type and the bytes that follow; false if they overflow or its elements are no
+    whole blocks. */
+bool inlay_tensor_set_type(inlay_file_tensor *tensor, const struct inlay_type *type);

@@ -153,10 +153,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
         return false;
     if (value.kind == 0)
         return true;
-    inlay_file_value *place = inlay_catalogue_add_value(parser->catalogue);
-    if (place != NULL)
-        *place = value;
-    return place != NULL;
+    return inlay_catalogue_add_value(parser->catalogue, &value);
 }
 
 bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source)
@@ -175,5 +172,5 @@ bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_so
     if (is_parsed && !inlay_json_end(json))
         is_parsed = inlay_catalogue_fail_json(catalogue, json, NULL, "");
     inlay_json_finish(json);
-    return is_parsed && inlay_catalogue_end_file(catalogue, source, 0, 1, false);
+    return is_parsed;
 }

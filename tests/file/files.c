@@ -382,7 +382,8 @@ static const char *check(bool (*parse)(struct inlay_catalogue *catalogue, const 
     if (file == NULL)
         return "no memory";
     file->catalogue.error = &error;
-    const bool is_parsed = parse(&file->catalogue, &source) && inlay_catalogue_finish(&file->catalogue);
+    const bool is_parsed = inlay_catalogue_add_opened(&file->catalogue, &(inlay_file_opened){.path = source.path}) &&
+                           parse(&file->catalogue, &source) && inlay_catalogue_finish(&file->catalogue);
     const char *wrong = is_parsed ? check_parsed(file, &source) : NULL;
     if (is_parsed != (error.status == INLAY_FILE_OK) || is_parsed != (error.message[0] == '\0'))
         wrong = "an error is incomplete, or written though there is none";

@@ -38,6 +38,7 @@ static const struct {
     {"{\"a\":null}", 0, INLAY_FILE_ERROR_SYNTAX, "a", "an object is expected"},
     {"{\"a\":{}}", 0, INLAY_FILE_ERROR_SYNTAX, "a", "lacks dtype, shape or data_offsets"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[0]}}", 0, INLAY_FILE_ERROR_SYNTAX, "a", "lacks"},
+    {"{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4, INLAY_FILE_ERROR_SYNTAX, "a", "lacks"},
     {"{\"a\":[\"F32\",[2,2],[0,16]]}", 16, INLAY_FILE_ERROR_SYNTAX, "a", "an object is expected"},
     /* Strings. */
     {"{\"a", 0, INLAY_FILE_ERROR_SYNTAX, "", "a string does not end"},
