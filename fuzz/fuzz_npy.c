@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         demand(npy.data_offset <= size && bytes == size - npy.data_offset, "not within the bytes");
         if (npy.rank < 1 || npy.rank > 3)
             continue;
-        size_t written = inlay_npy_format(inlay_npy_descr(npy.element), npy.shape, npy.rank, header);
+        size_t written = inlay_npy_format(inlay_npy_type(npy.element)->name, npy.shape, npy.rank, header);
         demand(written <= sizeof header && inlay_npy_parse(header, written, written + bytes, kind, &again),
                "its header cannot be written");
         demand(again.rank == npy.rank && memcmp(again.shape, npy.shape, npy.rank * sizeof *npy.shape) == 0 &&

@@ -35,8 +35,8 @@ bool inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_sourc
     if (!inlay_npy_parse(source->bytes, source->size, source->size, NPY_TENSOR, &npy))
         return inlay_file_fail(catalogue->error, npy.status, source->path, NULL, "%s", npy.why);
     inlay_file_tensor tensor = {.name = "data",
-                                .type = inlay_npy_descr(npy.element),
-                                .element = inlay_npy_table_type(npy.element),
+                                .type = inlay_npy_type(npy.element)->name,
+                                .element = inlay_npy_type(npy.element)->element,
                                 .rank = (uint32_t)npy.rank,
                                 .bytes = source->size - npy.data_offset,
                                 .data = source->bytes};

@@ -106,32 +106,21 @@ static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
 
 /* ---- Types of elements ------------------------------------------------------------------------------------------ */
 
-static const struct {
-    const char *descr;
-    size_t bytes;
-    inlay_element_type type; /* of a table of them; 0: there is none. A table of u2 is one of bfloat16 */
-} elements[] = {
-    [NPY_F4] = {"<f4", 4, INLAY_F32}, [NPY_F8] = {"<f8", 8, 0},         [NPY_I4] = {"<i4", 4, 0},
-    [NPY_I8] = {"<i8", 8, 0},         [NPY_F2] = {"<f2", 2, INLAY_F16}, [NPY_U2] = {"<u2", 2, INLAY_BF16},
-    [NPY_U4] = {"<u4", 4, 0},         [NPY_I1] = {"|i1", 1, INLAY_I8},  [NPY_U1] = {"|u1", 1, 0},
-    [NPY_B1] = {"|b1", 1, 0},         [NPY_I2] = {"<i2", 2, 0},         [NPY_U8] = {"<u8", 8, 0},
+/* A table of u2 is one of bfloat16. */
+static const struct inlay_type elements[] = {
+    [NPY_F4] = {"<f4", 0, INLAY_F32, 1, 4}, [NPY_F8] = {"<f8", 0, 0, 1, 8},
+    [NPY_I4] = {"<i4", 0, 0, 1, 4},         [NPY_I8] = {"<i8", 0, 0, 1, 8},
+    [NPY_F2] = {"<f2", 0, INLAY_F16, 1, 2}, [NPY_U2] = {"<u2", 0, INLAY_BF16, 1, 2},
+    [NPY_U4] = {"<u4", 0, 0, 1, 4},         [NPY_I1] = {"|i1", 0, INLAY_I8, 1, 1},
+    [NPY_U1] = {"|u1", 0, 0, 1, 1},         [NPY_B1] = {"|b1", 0, 0, 1, 1},
+    [NPY_I2] = {"<i2", 0, 0, 1, 2},         [NPY_U8] = {"<u8", 0, 0, 1, 8},
 };
 
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 
-const char *inlay_npy_descr(enum npy_element element)
+const struct inlay_type *inlay_npy_type(enum npy_element element)
 {
-    return elements[element].descr;
-}
-
-size_t inlay_npy_element_bytes(enum npy_element element)
-{
-    return elements[element].bytes;
-}
-
-inlay_element_type inlay_npy_table_type(enum npy_element element)
-{
-    return elements[element].type;
+    return &elements[element];
 }
 
 /* What each kind of file holds. */
@@ -164,7 +153,7 @@ static bool refuse_elements(struct inlay_text descr, enum npy_kind kind, struct 
             continue;
         left &= ~(1u << i);
         const char *before = used == 0 ? "" : left != 0 ? ", " : " and ";
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", before, elements[i].descr);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", before, elements[i].name);
     }
     return refuse(npy, INLAY_FILE_ERROR_TYPE,
                   "its elements are '%s', none of %s: convert it with numpy.save(file, a.astype('%s'))", name, list,
@@ -175,14 +164,14 @@ static bool refuse_elements(struct inlay_text descr, enum npy_kind kind, struct 
 static bool check_kind(struct inlay_text descr, size_t rank, enum npy_kind kind, struct npy *npy)
 {
     unsigned i = 0;
-    while (i < ELEMENTS && !((kinds[kind].elements & 1u << i) != 0 && inlay_text_is(descr, elements[i].descr)))
+    while (i < ELEMENTS && !((kinds[kind].elements & 1u << i) != 0 && inlay_text_is(descr, elements[i].name)))
         i++;
     if (i == ELEMENTS)
         return refuse_elements(descr, kind, npy);
     if (rank < kinds[kind].least_rank || rank > kinds[kind].most_rank)
         return refuse(npy, INLAY_FILE_ERROR_SHAPE, "it has %zu dimensions, and %s", rank, kinds[kind].shape);
     npy->element = (enum npy_element)i;
-    npy->element_bytes = elements[i].bytes;
+    npy->element_bytes = elements[i].block_bytes;
     npy->rank = rank;
     npy->rows = rank >= 1 ? npy->shape[0] : 1;
     npy->dim = rank >= 2 ? npy->shape[1] : 1;

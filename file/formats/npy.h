@@ -11,6 +11,8 @@
 
 #include <inlay/file.h>
 
+#include "formats/types.h"
+
 /** The first bytes of a file that inlay_npy_parse needs at most. */
 enum { NPY_HEAD_BYTES = 12 + 65535 };
 
@@ -49,19 +51,13 @@ struct npy {
  * Reads the header of a file in C order whose data reach exactly to the end.
  *
  * @param head        the beginning of the file
- * @param head_bytes  min(file_bytes, NPY_HEAD_BYTES)
+ * @param head_bytes  at least min(file_bytes, NPY_HEAD_BYTES)
  * @param file_bytes  the size of the whole file
  */
 bool inlay_npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, enum npy_kind kind, struct npy *npy);
 
-/** Returns what NumPy calls a type of elements, such as "<f4". */
-const char *inlay_npy_descr(enum npy_element element);
-
-/** Returns the bytes of an element. */
-size_t inlay_npy_element_bytes(enum npy_element element);
-
-/** Returns the type of a table of such elements, or 0. */
-inlay_element_type inlay_npy_table_type(enum npy_element element);
+/** Returns a type of elements, by the name that NumPy has for it, such as "<f4". */
+const struct inlay_type *inlay_npy_type(enum npy_element element);
 
 /**
  * Writes the header (version 1.0, padded to 64 bytes) of elements [shape...], rank 1 to 3, of the type that NumPy

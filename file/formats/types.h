@@ -15,7 +15,7 @@
 /** A type of elements of a format. */
 struct inlay_type {
     const char *name;           /**< null for those of ggml that tables can have: theirs is a name of the element */
-    uint32_t number;            /**< in GGUF files */
+    uint32_t number;            /**< in GGUF files, else 0 */
     inlay_element_type element; /**< 0: no table can have it */
     uint32_t block;             /**< elements of a block, 1 for types without blocks */
     uint32_t block_bytes;       /**< bytes of a block */

@@ -68,7 +68,7 @@ size_t array_bytes(const struct array *array)
 {
     if (array->rank == 0)
         return 0;
-    return array->shape[0] * array->shape[1] * inlay_npy_element_bytes(array->element);
+    return array->shape[0] * array->shape[1] * inlay_npy_type(array->element)->block_bytes;
 }
 
 bool stored_in_groups(inlay_element_type type)

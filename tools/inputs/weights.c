@@ -76,12 +76,12 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
 static int view_data(const char *path, const struct npy *npy, inlay_element_type type, size_t dim,
                      struct weights *weights)
 {
-    const char *descr = inlay_npy_descr(npy->element);
+    const char *descr = inlay_npy_type(npy->element)->name;
     if (type == 0)
-        type = inlay_npy_table_type(npy->element);
+        type = inlay_npy_type(npy->element)->element;
     if (type == 0)
         return failed("%s has elements '%s': say by --table-type of which type the table is", shown(path), descr);
-    const char *name = enum_name(ELEMENT_TYPES, (int)type), *wanted = inlay_npy_descr(stored_element(type));
+    const char *name = enum_name(ELEMENT_TYPES, (int)type), *wanted = inlay_npy_type(stored_element(type))->name;
     if (stored_element(type) != npy->element)
         return failed("%s has elements '%s', and a table of %s has '%s'", shown(path), descr, name, wanted);
     if (dim == 0 || stored_array(ARRAY_DATA, type, npy->rows, dim, 0).shape[1] != npy->dim)
@@ -104,7 +104,7 @@ static uint32_t group_of(const inlay_table *table, const struct npy *scales)
 /* Writes the type and shape of an array. */
 static void describe_array(const struct array *array, char text[80])
 {
-    snprintf(text, 80, array->rank == 2 ? "'%s' [%zu, %zu]" : "'%s' [%zu]", inlay_npy_descr(array->element),
+    snprintf(text, 80, array->rank == 2 ? "'%s' [%zu, %zu]" : "'%s' [%zu]", inlay_npy_type(array->element)->name,
              array->shape[0], array->shape[1]);
 }
 

@@ -200,7 +200,7 @@ int output_npy_header(struct output *output, enum npy_element element, const siz
 {
     /* The build refuses big-endian hosts, so '<' is how values lie in memory. */
     char header[NPY_FORMAT_BYTES];
-    return output_write(output, header, inlay_npy_format(inlay_npy_descr(element), shape, rank, header));
+    return output_write(output, header, inlay_npy_format(inlay_npy_type(element)->name, shape, rank, header));
 }
 
 /* Returns whether nothing is lost with what has the temporary name: the file of this run, or one that it replaced.
