@@ -21,16 +21,6 @@ enum { MOST_PAGES = 2560 };
 #define SLICE_RESIDENT ((size_t)4 << 20)
 #define SLICE_LEAST ((size_t)2 << 20)
 
-static size_t load(atomic_size_t *value)
-{
-    return atomic_load_explicit(value, memory_order_relaxed);
-}
-
-static void store(atomic_size_t *value, size_t to)
-{
-    atomic_store_explicit(value, to, memory_order_relaxed);
-}
-
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
@@ -60,8 +50,12 @@ static size_t read_shared(size_t page)
 void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings, size_t count, size_t bytes,
                      size_t page)
 {
-    *cap = (struct inlay_cap){
-        .mappings = mappings, .count = count, .bytes = bytes, .trimming = ATOMIC_FLAG_INIT, .page = page};
+    *cap = (struct inlay_cap){.mappings = mappings,
+                              .count = count,
+                              .bytes = bytes,
+                              .enough = bytes - bytes / 4,
+                              .trimming = ATOMIC_FLAG_INIT,
+                              .page = page};
     if (bytes == 0)
         return;
     for (size_t i = 0; i < count; i++) {
@@ -82,45 +76,39 @@ static void look(struct inlay_cap *cap)
     const bool tells = cap->shared != SIZE_MAX && cap->shared >= before;
     const size_t more = tells ? cap->shared - before : unseen;
     cap->grown += more;
-    store(&cap->resident, smaller(load(&cap->resident) + more, cap->shared));
+    cap->resident = smaller(cap->resident + more, cap->shared);
 }
 
 /* Drops the next slice, which should have `want` of the resident bytes, and returns its length. */
 static size_t drop_slice(struct inlay_cap *cap, size_t want)
 {
     const struct inlay_mapping *mapping = &cap->mappings[cap->mapping];
-    const size_t before = cap->shared, resident = load(&cap->resident);
+    const size_t before = cap->shared, resident = cap->resident;
     const double share = (double)smaller(want, SLICE_RESIDENT) / (double)resident;
     size_t slice = (size_t)(share * (double)cap->total) & -SLICE_LEAST;
     slice = smaller(slice > 0 ? slice : SLICE_LEAST, mapping->size - cap->offset);
     madvise((void *)((uintptr_t)mapping->bytes + cap->offset), slice, MADV_DONTNEED);
 
     cap->shared = read_shared(cap->page);
-    store(&cap->resident, resident - smaller(resident, cap->shared < before ? before - cap->shared : 0));
+    cap->resident = resident - smaller(resident, cap->shared < before ? before - cap->shared : 0);
     cap->offset += slice;
     if (cap->offset == mapping->size) {
         cap->offset = 0;
         cap->mapping = (cap->mapping + 1) % cap->count;
         if (cap->mapping == 0) { /* all that was resident when the slices began has been dropped */
-            store(&cap->resident, smaller(load(&cap->resident), cap->grown));
+            cap->resident = smaller(cap->resident, cap->grown);
             cap->grown = 0;
         }
     }
     return slice;
 }
 
-static size_t where_dropping_begins(const struct inlay_cap *cap)
-{
-    return cap->bytes - cap->bytes / 4;
-}
-
 static void trim(struct inlay_cap *cap)
 {
-    const size_t enough = where_dropping_begins(cap);
     look(cap);
-    for (size_t passed = 0; passed < cap->total && load(&cap->resident) > enough;) {
-        passed += drop_slice(cap, load(&cap->resident) - enough);
-        if (load(&cap->resident) <= cap->bytes)
+    for (size_t passed = 0; passed < cap->total && cap->resident > cap->enough;) {
+        passed += drop_slice(cap, cap->resident - cap->enough);
+        if (cap->resident <= cap->bytes)
             break;
     }
 }
@@ -132,8 +120,8 @@ void inlay_cap_grow(struct inlay_cap *cap, double intervals)
     const double most = intervals * MOST_PAGES * (double)cap->page;
     const size_t bytes = most < (double)cap->total ? (size_t)most : cap->total;
     const size_t unseen = atomic_fetch_add_explicit(&cap->unseen, bytes, memory_order_relaxed) + bytes;
-    const size_t resident = load(&cap->resident);
-    if (resident <= where_dropping_begins(cap) && unseen <= cap->bytes - resident)
+    const size_t resident = cap->resident;
+    if (resident <= cap->enough && unseen <= cap->bytes - resident)
         return;
     if (atomic_flag_test_and_set_explicit(&cap->trimming, memory_order_acquire))
         return;

@@ -20,7 +20,8 @@ struct inlay_cap {
     const struct inlay_mapping *mappings; /**< [count], which outlive it */
     size_t count;
     size_t bytes;           /**< that may be resident; 0: any number */
-    atomic_size_t resident; /**< at most so many bytes were when somebody last looked */
+    size_t enough;          /**< bytes above which calls begin to drop pages */
+    atomic_size_t resident; /**< at most so many bytes were when somebody last looked; stored by who trims */
     atomic_size_t unseen;   /**< that have become resident since then, at most */
     atomic_flag trimming;   /**< a thread looks or drops pages; the fields below are its own */
     size_t page;            /**< bytes of a page of the system */

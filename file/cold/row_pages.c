@@ -6,6 +6,7 @@
  */
 #include "cold/row_pages.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -14,9 +15,10 @@ enum { PARTS = 2 }; /* data and scales; zero points, which no file has, are left
 static const size_t id_bytes[] = {[INLAY_ID_I32] = 4, [INLAY_ID_I64] = 8, [INLAY_ID_U8] = 1,
                                   [INLAY_ID_U16] = 2, [INLAY_ID_I16] = 2, [INLAY_ID_U32] = 4};
 
-bool inlay_is_id_type(inlay_id_type type)
+bool inlay_rows_are_valid(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count)
 {
-    return (unsigned)type < sizeof id_bytes / sizeof *id_bytes && id_bytes[type] > 0;
+    const bool is_id_type = (unsigned)id_type < sizeof id_bytes / sizeof *id_bytes && id_bytes[id_type] > 0;
+    return table != NULL && is_id_type && (ids != NULL || count == 0);
 }
 
 /* Returns the bytes that a row has in an array of scales. */
@@ -33,9 +35,8 @@ static size_t scale_bytes(const inlay_table *table)
 struct inlay_rows inlay_rows_of(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count,
                                 size_t page)
 {
-    const size_t scales = scale_bytes(table);
-    const struct inlay_row_part data = {table->stride_bytes, inlay_table_row_bytes(table->type, table->dim)};
-    return (struct inlay_rows){table, ids, id_type, count, page, {data, {scales, scales}}};
+    const size_t row_bytes = inlay_table_row_bytes(table->type, table->dim);
+    return (struct inlay_rows){table, ids, id_type, count, page, row_bytes, scale_bytes(table)};
 }
 
 /* Returns ids[i], from any address, loaded once. */
@@ -72,7 +73,13 @@ struct run {
     uintptr_t begin, end;
 };
 
-/* Finds the bytes of each part of a row; empty runs for parts that the table does not have. Returns false, and no runs,
+static struct run bytes_at(const void *array, size_t offset, size_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)array + offset;
+    return (struct run){begin, begin + bytes};
+}
+
+/* Finds the bytes of each part of a row; no bytes of scales that the table does not have. Returns false, and no runs,
    for an id that is not in the table. */
 static bool find_parts(const struct inlay_rows *rows, size_t i, struct run runs[PARTS])
 {
@@ -82,12 +89,8 @@ static bool find_parts(const struct inlay_rows *rows, size_t i, struct run runs[
         return false;
     size_t row = (size_t)id;
     const inlay_table_extent extent = extent_of(table, &row);
-    const void *const arrays[PARTS] = {extent.data, extent.scales};
-    for (size_t part = 0; part < PARTS; part++) {
-        const struct inlay_row_part in = rows->parts[part];
-        const uintptr_t begin = (uintptr_t)arrays[part] + row * in.stride;
-        runs[part] = (struct run){begin, begin + in.bytes};
-    }
+    runs[0] = bytes_at(extent.data, row * table->stride_bytes, rows->row_bytes);
+    runs[1] = bytes_at(extent.scales, row * rows->scale_bytes, rows->scale_bytes);
     return true;
 }
 
@@ -101,50 +104,44 @@ static struct run pages_of(struct run bytes, size_t page)
 
 static void request(struct run run)
 {
+    const int host_errno = errno;
     if (run.end > run.begin)
         madvise((void *)run.begin, run.end - run.begin, MADV_WILLNEED);
+    errno = host_errno;
 }
 
-/* Returns whether a run begins in another one or right behind it. */
-static bool continues(struct run run, struct run next)
+/* Returns what a run adds to the one before it: what lies behind its end if it begins in it or right behind it, which
+   can be nothing, else all. */
+static struct run added_by(struct run next, struct run before)
 {
-    return run.begin <= next.begin && next.begin <= run.end;
-}
-
-/* Returns the bytes of a run behind the end of another one that it continues, or all of it. */
-static size_t new_bytes(struct run run, struct run next)
-{
-    if (!continues(run, next))
-        return next.end - next.begin;
-    return next.end > run.end ? next.end - run.end : 0;
-}
-
-/* Returns a run with the pages of the next row. Those that continue it are joined; otherwise it is requested. */
-static struct run join(struct run run, struct run next)
-{
-    if (continues(run, next))
-        return (struct run){run.begin, run.end + new_bytes(run, next)};
-    request(run);
-    return next;
+    const bool continues = before.begin <= next.begin && next.begin <= before.end;
+    if (!continues)
+        return next;
+    return (struct run){before.end, next.end > before.end ? next.end : before.end};
 }
 
 size_t inlay_rows_request(const struct inlay_rows *rows, size_t first, size_t most, size_t *pages)
 {
-    struct run pending[PARTS] = {{0, 0}}, next[PARTS];
+    struct run pending[PARTS] = {{0, 0}}, runs[PARTS];
     size_t i = first, taken = 0;
     for (; i < rows->count; i++) {
         size_t more = 0;
-        if (!find_parts(rows, i, next))
+        if (!find_parts(rows, i, runs))
             continue;
         for (size_t part = 0; part < PARTS; part++) {
-            next[part] = pages_of(next[part], rows->page);
-            more += new_bytes(pending[part], next[part]) / rows->page;
+            runs[part] = added_by(pages_of(runs[part], rows->page), pending[part]);
+            more += (runs[part].end - runs[part].begin) / rows->page;
         }
         if (taken > 0 && taken + more > most)
             break;
         taken += more;
-        for (size_t part = 0; part < PARTS; part++)
-            pending[part] = join(pending[part], next[part]);
+        for (size_t part = 0; part < PARTS; part++) {
+            if (runs[part].begin != pending[part].end) {
+                request(pending[part]);
+                pending[part].begin = runs[part].begin;
+            }
+            pending[part].end = runs[part].end;
+        }
     }
     for (size_t part = 0; part < PARTS; part++)
         request(pending[part]);

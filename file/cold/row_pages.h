@@ -12,36 +12,26 @@
 
 #include <inlay/inlay.h>
 
-/** What a row takes of an array of its table. */
-struct inlay_row_part {
-    size_t stride, bytes; /**< bytes between rows, and of a row; 0: the table has no such array */
-};
-
 /** The rows of a call. */
 struct inlay_rows {
     const inlay_table *table;
     const void *ids; /**< [count] of id_type */
     inlay_id_type id_type;
     size_t count;
-    size_t page;                    /**< bytes of a page, a power of two */
-    struct inlay_row_part parts[2]; /**< of data and scales */
+    size_t page;        /**< bytes of a page, a power of two */
+    size_t row_bytes;   /**< of the data of a row */
+    size_t scale_bytes; /**< of the scales of a row; 0: the table has none beside its data */
 };
 
 /** Returns the rows of a call. Nothing is checked but ids where they are used. */
 struct inlay_rows inlay_rows_of(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count,
                                 size_t page);
 
-/** Returns whether ids can have that type. */
-bool inlay_is_id_type(inlay_id_type type);
-
-/** Returns about how many pages a row takes: those of its data, at least one. */
-static inline size_t inlay_pages_per_row(const inlay_table *table, size_t page)
-{
-    return table->stride_bytes <= page ? 1 : table->stride_bytes / page;
-}
+/** Returns whether there is a table, ids can have that type, and there are ids if they are counted. */
+bool inlay_rows_are_valid(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count);
 
 /**
- * Requests the pages of rows from `first` on.
+ * Requests the pages of rows from `first` on. errno stays.
  *
  * @param most   pages to request at most, unless a single row takes more
  * @param pages  the number of pages that were requested is added to it
