@@ -128,9 +128,9 @@ int command_info(int argc, char **argv)
     printf("version   %s\n", inlay_version());
     print_isas();
     printf("sleef     %s\n", INLAY_SLEEF_VERSION);
-    printf("threads   %s\n", threads_library() != NULL ? threads_library() : "none");
+    printf("threads   %s\n", threads_library);
     printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
-    printf("models    %s\n", model_formats() != NULL ? model_formats() : "none");
+    printf("models    %s\n", model_formats);
     print_source();
     return print_defaults((size_t)dim);
 }

@@ -11,10 +11,7 @@
 
 enum { RESIDENT_BYTES = 256 << 20 }; /* of a mapping, so that a large file does not displace everything else */
 
-const char *model_formats(void)
-{
-    return "safetensors, GGUF, npy";
-}
+const char model_formats[] = "safetensors, GGUF, npy";
 
 int model_open(const char *path, struct model *model)
 {

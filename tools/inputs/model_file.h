@@ -9,8 +9,8 @@
 #include <inlay/file.h>
 #include <inlay/inlay.h>
 
-/** Returns the formats of model files that this build reads; null if there are none. */
-const char *model_formats(void);
+/** The formats of model files that this build reads, or "none". */
+extern const char model_formats[];
 
 /** Prints the tensors and the metadata of a model, and what is known of its input layer. */
 int model_print(const char *path);

@@ -17,10 +17,7 @@
 
 #include "inlay_pthreadpool.h"
 
-const char *threads_library(void)
-{
-    return "pthreadpool";
-}
+const char threads_library[] = "pthreadpool";
 
 static void *pass(void *gate)
 {
@@ -64,10 +61,7 @@ void threads_stop(struct threads *threads)
 
 #else
 
-const char *threads_library(void)
-{
-    return NULL;
-}
+const char threads_library[] = "none";
 
 int threads_start(struct threads *threads, int64_t n)
 {

@@ -16,8 +16,8 @@ struct threads {
     const inlay_executor *executor; /**< null for one thread */
 };
 
-/** Returns the name of the library that runs threads; null if this build has none. */
-const char *threads_library(void);
+/** The library that runs threads, or "none". */
+extern const char threads_library[];
 
 /** Starts n - 1 threads beside the caller's. *threads is zero before, and the caller stops it in any case. FAILED, with
     a message, where the system does not start as many. */
