@@ -156,6 +156,46 @@ START_TEST(subnormal_options_raise_nothing)
 }
 END_TEST
 
+/* An allocator without memory, which records how much was requested. */
+static void *refuse(void *ctx, size_t bytes)
+{
+    *(size_t *)ctx = bytes;
+    return NULL;
+}
+
+static void release_nothing(void *ctx, void *memory)
+{
+    (void)ctx;
+    (void)memory;
+}
+
+/* INLAY_CACHED_POSITIONS_DEFAULT stands for 4096 rows, or as many as 64 MiB hold. */
+START_TEST(default_cache_is_as_promised)
+{
+    static const size_t dims[] = {1, 512, 4096, 4097, 5000};
+    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++) {
+        const size_t held = ((size_t)64 << 20) / (dims[i] * sizeof(float)), rows = held < 4096 ? held : 4096;
+        const size_t cached[] = {INLAY_CACHED_POSITIONS_DEFAULT, rows, rows - 1};
+        size_t bytes[3];
+        inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(dims[i]);
+        inlay_sinusoid *sinusoid;
+        ck_assert_int_eq(inlay_sinusoid_create(&formula, NULL, &sinusoid), INLAY_OK);
+        inlay_table tokens = inlay_table_f32(NULL, 0, dims[i]);
+        inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+        spec.sinusoid = sinusoid;
+        for (size_t k = 0; k < 3; k++) {
+            const inlay_allocator allocator = {&bytes[k], refuse, release_nothing};
+            inlay_layer *layer;
+            spec.cached_positions = cached[k];
+            ck_assert_int_eq(inlay_layer_create(&spec, &allocator, &layer), INLAY_ERROR_NO_MEMORY);
+        }
+        inlay_sinusoid_destroy(sinusoid);
+        EXPECT(bytes[0] == bytes[1] && bytes[1] - bytes[2] == dims[i] * sizeof(float), "dim %zu: %zu, %zu, %zu bytes",
+               dims[i], bytes[0], bytes[1], bytes[2]);
+    }
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("layer");
@@ -165,6 +205,7 @@ int main(int argc, char **argv)
     tcase_add_test(promises, positions_of_frameworks);
     tcase_add_test(promises, padding_keeps_its_row);
     tcase_add_test(promises, subnormal_options_raise_nothing);
+    tcase_add_test(promises, default_cache_is_as_promised);
     suite_add_tcase(suite, promises);
     return run_suite(argc, argv, suite);
 }

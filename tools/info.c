@@ -69,44 +69,14 @@ static void print_source(void)
     printf("measured  %s\n", source.measured != NULL ? source.measured : "no CPU of this kind");
 }
 
-/* An allocator without memory, which records how much was requested. */
-static void *refuse(void *ctx, size_t bytes)
+static void print_defaults(size_t dim)
 {
-    *(size_t *)ctx = bytes;
-    return NULL;
-}
-
-static void release_nothing(void *ctx, void *memory)
-{
-    (void)ctx;
-    (void)memory;
-}
-
-static size_t requested_bytes(const inlay_layer_spec *spec)
-{
-    size_t bytes = 0;
-    inlay_allocator allocator = {&bytes, refuse, release_nothing};
-    inlay_layer *layer;
-    inlay_layer_create(spec, &allocator, &layer);
-    return bytes;
-}
-
-static int print_defaults(size_t dim)
-{
-    inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(dim);
-    inlay_sinusoid *sinusoid;
-    TRY(check_status(inlay_sinusoid_create(&formula, NULL, &sinusoid)));
-    inlay_table tokens = inlay_table_f32(NULL, 0, dim);
-    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
-    spec.sinusoid = sinusoid;
-    size_t all = requested_bytes(&spec);
-    spec.cached_positions = 0;
-    size_t cached = all - requested_bytes(&spec);
-    inlay_sinusoid_destroy(sinusoid);
-
+    /* What INLAY_CACHED_POSITIONS_DEFAULT stands for. */
+    const size_t row_bytes = dim * sizeof(float), held = ((size_t)64 << 20) / row_bytes;
+    const size_t cached = held < 4096 ? held : 4096;
     const inlay_tuning tuning = inlay_tuning_default();
     printf("layer     of dim %zu, by default:\n", dim);
-    printf("  cached_positions  %zu rows of sinusoids, %zu bytes\n", cached / (dim * sizeof(float)), cached);
+    printf("  cached_positions  %zu rows of sinusoids, %zu bytes\n", cached, cached * row_bytes);
     printf("  stream_bytes      %zu: larger outputs are written by non-temporal stores until a layer has timed both\n",
            tuning.stream_bytes);
     if (tuning.compute_bytes == SIZE_MAX)
@@ -117,7 +87,6 @@ static int print_defaults(size_t dim)
     printf("  block_bytes       %zu of position rows are shared by the sequences of a batch at a time\n",
            tuning.block_bytes);
     puts("  prefetch          is learnt from the layer's own calls (inlay embed --explain)");
-    return DONE;
 }
 
 int command_info(int argc, char **argv)
@@ -132,5 +101,6 @@ int command_info(int argc, char **argv)
     printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
     printf("models    %s\n", model_formats);
     print_source();
-    return print_defaults((size_t)dim);
+    print_defaults((size_t)dim);
+    return DONE;
 }
