@@ -73,7 +73,8 @@ int load_text(const char *path, char **text, size_t *size)
     int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
         return cannot_open(path);
-    int outcome = input_note(file, path);
+    struct stat status;
+    int outcome = fstat(file, &status) == 0 ? input_note(&status, path) : cannot_read(path);
     if (outcome == DONE)
         outcome = read_text(file, is_stdin ? "standard input" : path, text, size);
     if (!is_stdin)
@@ -94,7 +95,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
         return cannot_read(path);
     if (!S_ISREG(status.st_mode))
         return failed("%s is not a regular file, as a %s must be", shown(path), what);
-    TRY(input_note(file, path));
+    TRY(input_note(&status, path));
 
     size_t head_bytes = status.st_size < NPY_HEAD_BYTES ? (size_t)status.st_size : NPY_HEAD_BYTES;
     static char head[NPY_HEAD_BYTES];

@@ -22,7 +22,9 @@ int model_open(const char *path, struct model *model)
         return failed("%s", error.message);
     for (size_t i = 0; i < inlay_file_opened_count(model->file); i++) {
         const inlay_file_opened *opened = inlay_file_opened_at(model->file, i);
-        TRY(input_note_opened((dev_t)opened->device, (ino_t)opened->inode, opened->path));
+        const struct stat status = {
+            .st_mode = S_IFREG, .st_dev = (dev_t)opened->device, .st_ino = (ino_t)opened->inode};
+        TRY(input_note(&status, opened->path));
     }
     return DONE;
 }

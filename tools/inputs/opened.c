@@ -4,7 +4,6 @@
  */
 #include "inputs/opened.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,51 +12,42 @@
 
 struct input {
     struct input *next;
-    dev_t device;
-    ino_t inode;
+    struct stat file;
     char name[]; /* as messages show it */
 };
 
 static struct input *inputs;
 
-/* Returns the input that is this file, or null. */
-static const struct input *find(dev_t device, ino_t inode)
+bool is_same_file(const struct stat *one, const struct stat *other)
 {
-    const struct input *input = inputs;
-    while (input != NULL && (input->device != device || input->inode != inode))
-        input = input->next;
-    return input;
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-const char *input_named(const struct stat *status)
+bool is_stdout(const struct stat *file)
 {
-    const struct input *input = find(status->st_dev, status->st_ino);
+    struct stat out;
+    return fstat(STDOUT_FILENO, &out) == 0 && is_same_file(&out, file);
+}
+
+const char *input_named(const struct stat *file)
+{
+    const struct input *input = inputs;
+    while (input != NULL && !is_same_file(&input->file, file))
+        input = input->next;
     return input != NULL ? input->name : NULL;
 }
 
-int input_note_opened(dev_t device, ino_t inode, const char *path)
+int input_note(const struct stat *file, const char *path)
 {
-    if (find(device, inode) != NULL)
+    if (!S_ISREG(file->st_mode) || input_named(file) != NULL)
         return DONE;
     const char *name = strcmp(path, "-") == 0 ? "standard input" : shown(path);
     struct input *input = malloc(sizeof *input + strlen(name) + 1);
     if (input == NULL)
         return out_of_memory("a name", (double)strlen(name));
     input->next = inputs;
-    input->device = device;
-    input->inode = inode;
+    input->file = *file;
     strcpy(input->name, name);
     inputs = input;
-    struct stat out;
-    if (fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == device && out.st_ino == inode)
-        return failed("standard output goes to %s, which this command reads", name);
-    return DONE;
-}
-
-int input_note(int file, const char *path)
-{
-    struct stat status;
-    if (fstat(file, &status) != 0)
-        return failed("cannot read %s: %s", shown(path), strerror(errno));
-    return S_ISREG(status.st_mode) ? input_note_opened(status.st_dev, status.st_ino, path) : DONE;
+    return is_stdout(file) ? failed("standard output goes to %s, which this command reads", name) : DONE;
 }

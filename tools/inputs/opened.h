@@ -5,14 +5,18 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
-/** Notes the open file that a path ("-": standard input) led to. FAILED, with a message, if standard output writes to
-    the same file or there is no memory. */
-int input_note(int file, const char *path);
+/** Returns whether two files are one, under whatever names. */
+bool is_same_file(const struct stat *one, const struct stat *other);
 
-/** Likewise, a regular file that somebody else has opened. */
-int input_note_opened(dev_t device, ino_t inode, const char *path);
+/** Returns whether standard output writes to a file. */
+bool is_stdout(const struct stat *file);
+
+/** Notes the open file that a path ("-": standard input) led to, if it is a regular one. FAILED, with a message, if
+    standard output writes to the same file or there is no memory. */
+int input_note(const struct stat *file, const char *path);
 
 /** Returns the name of the input that is this file, as messages show it; null if no input is. */
-const char *input_named(const struct stat *status);
+const char *input_named(const struct stat *file);

@@ -59,26 +59,18 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
-/* Refuses to write to a file that this run reads. */
-static int check_input(const struct output *output, const struct stat *status)
+/* Refuses to replace what has a name now: what is no file, an input of this run, and without `force` any file. */
+static int check_replaced(const struct output *output, const char *name, bool force)
 {
-    const char *input = input_named(status);
-    return input == NULL
-               ? DONE
-               : failed("cannot write %s: it is the same file as %s, which this command reads", name_of(output), input);
-}
-
-/* Refuses to replace a file. */
-static int check_existing(const struct output *output, const struct stat *status, bool force)
-{
-    TRY(check_input(output, status));
+    struct stat status;
+    if (lstat(name, &status) != 0)
+        return cannot_write(output);
+    if (!S_ISREG(status.st_mode))
+        return failed("cannot write %s: it is no file any more", name_of(output));
+    const char *input = input_named(&status);
+    if (input != NULL)
+        return failed("cannot write %s: it is the same file as %s, which this command reads", name_of(output), input);
     return force ? DONE : failed("cannot write %s: it exists already; --force replaces it", name_of(output));
-}
-
-static bool is_stdout(const struct stat *status)
-{
-    struct stat out;
-    return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == status->st_dev && out.st_ino == status->st_ino;
 }
 
 /* Opens a pipe, a device or the like. */
@@ -92,17 +84,23 @@ static int open_directly(struct output *output)
     return S_ISREG(status.st_mode) ? failed("cannot write %s: it became a file meanwhile", name_of(output)) : DONE;
 }
 
-/* Creates the temporary file of a target; of one that exists, `old` is its status. */
-static int open_beside(struct output *output, const struct stat *old)
+/* Creates the temporary file of a target. */
+static int open_beside(struct output *output, bool force)
 {
     /* Through symbolic links: the file they lead to is written, not the link. */
-    output->target = old != NULL ? realpath(output->path, NULL) : follow_links(output->path);
-    int file = output->target != NULL ? temporary_create(output->target, &output->temporary) : -1;
+    output->target = follow_links(output->path);
+    if (output->target == NULL)
+        return cannot_write(output);
+    struct stat old;
+    const bool exists = lstat(output->target, &old) == 0;
+    if (exists)
+        TRY(check_replaced(output, output->target, force));
+    int file = temporary_create(output->target, &output->temporary);
     if (file < 0 || fstat(file, &output->made) != 0 || (output->stream = fdopen(file, "wb")) == NULL)
         return cannot_write(output);
     /* What was private stays private. */
-    if (old != NULL)
-        fchmod(file, old->st_mode & 0777);
+    if (exists)
+        fchmod(file, old.st_mode & 0777);
     return DONE;
 }
 
@@ -118,13 +116,8 @@ static int open_output(const struct outputs *outputs, struct output *output, con
         output->stream = stdout;
     else if (exists && S_ISDIR(status.st_mode))
         return failed("cannot write %s: it is a directory", shown(path));
-    else if (exists && !regular)
-        TRY(open_directly(output));
-    else {
-        if (exists)
-            TRY(check_existing(output, &status, outputs->force));
-        TRY(open_beside(output, exists ? &status : NULL));
-    }
+    else
+        TRY(exists && !regular ? open_directly(output) : open_beside(output, outputs->force));
     if (isatty(fileno(output->stream)))
         return failed("%s: %s is a terminal, and the output is binary: name a file or a pipe", option, name_of(output));
     return DONE;
@@ -150,7 +143,7 @@ static bool same_file(const struct output *first, const struct output *second)
 {
     struct stat a, b;
     if (existing(first, &a) && existing(second, &b))
-        return a.st_dev == b.st_dev && a.st_ino == b.st_ino && !S_ISCHR(a.st_mode);
+        return is_same_file(&a, &b) && !S_ISCHR(a.st_mode);
     char *one = real_target(first), *other = real_target(second);
     bool same = one != NULL && other != NULL && strcmp(one, other) == 0;
     free(one);
@@ -211,7 +204,7 @@ static bool removable(const struct output *output)
     if (output->temporary == NULL || lstat(output->temporary, &status) != 0)
         return false;
     if (output->placed != EXCHANGED)
-        return status.st_dev == output->made.st_dev && status.st_ino == output->made.st_ino;
+        return is_same_file(&status, &output->made);
     return S_ISREG(status.st_mode) && input_named(&status) == NULL;
 }
 
@@ -254,51 +247,28 @@ static int complete(struct output *output)
 
 enum { ATTEMPTS = 100 }; /* to come before other processes that go on renaming */
 
-/* Refuses to replace what has a name now. */
-static int check_replaced(const struct output *output, const char *name)
-{
-    struct stat status;
-    if (lstat(name, &status) != 0)
-        return cannot_write(output);
-    return S_ISREG(status.st_mode) ? check_input(output, &status)
-                                   : failed("cannot write %s: it is no file any more", name_of(output));
-}
-
-static int place_new(struct output *output)
-{
-    struct stat status;
-    if (rename_new(output->temporary, output->target) == 0) {
-        output->placed = NEW;
-        return DONE;
-    }
-    if (errno == EEXIST && lstat(output->target, &status) == 0)
-        return check_existing(output, &status, false);
-    return cannot_write(output);
-}
-
-/* Replaces a file where names cannot be exchanged: what another process does between the two calls is not seen. */
-static int place_unexchanged(struct output *output)
-{
-    TRY(check_replaced(output, output->target));
-    return rename(output->temporary, output->target) == 0 ? DONE : cannot_write(output);
-}
-
-/* Puts a file into its place, whether or not there is one. */
-static int place_over(struct output *output)
+/* Puts a file into its place, over another one only with `force`. */
+static int place(struct output *output, bool force)
 {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        if (rename_exchange(output->temporary, output->target) == 0) {
-            output->placed = EXCHANGED;
-            return check_replaced(output, output->temporary);
-        }
-        const bool exchanges = errno != ENOSYS;
-        if ((errno == ENOENT || !exchanges) && rename_new(output->temporary, output->target) == 0) {
+        if (rename_new(output->temporary, output->target) == 0) {
             output->placed = NEW;
             return DONE;
         }
-        if (!exchanges && errno == EEXIST)
-            return place_unexchanged(output);
-        if (errno != ENOENT && errno != EEXIST)
+        if (errno != EEXIST)
+            break;
+        if (!force)
+            return check_replaced(output, output->target, false);
+        if (rename_exchange(output->temporary, output->target) == 0) {
+            output->placed = EXCHANGED;
+            return check_replaced(output, output->temporary, true);
+        }
+        if (errno == ENOSYS) {
+            /* Names cannot be exchanged: what another process does between these two calls is not seen. */
+            TRY(check_replaced(output, output->target, true));
+            return rename(output->temporary, output->target) == 0 ? DONE : cannot_write(output);
+        }
+        if (errno != ENOENT)
             break;
     }
     return cannot_write(output);
@@ -323,7 +293,7 @@ int outputs_commit(struct outputs *outputs)
     size_t n = 0;
     for (; outcome == DONE && n < OUTPUTS; n++) {
         if (outputs->all[n].temporary != NULL)
-            outcome = (outputs->force ? place_over : place_new)(&outputs->all[n]);
+            outcome = place(&outputs->all[n], outputs->force);
     }
     while (outcome != DONE && n > 0)
         take_back(&outputs->all[--n]);

@@ -64,35 +64,27 @@ static void note_unfinished(const char *from, char *to)
     }
 }
 
-/* Creates a file, which must be new, and enters it into the table, with no signal in between. */
-static int create_unfinished(char *name)
-{
-    const sigset_t before = temporary_block_signals();
-    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666), error = errno;
-    if (file >= 0) {
-        catch_signals();
-        note_unfinished(NULL, name);
-    }
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    errno = error;
-    return file;
-}
-
 int temporary_create(const char *target, char **name)
 {
     char *made = malloc(strlen(target) + 40);
-    int file, error, attempt = 0;
     if (made == NULL)
         return -1;
+    /* No signal comes between creating the file and noting it. */
+    const sigset_t before = temporary_block_signals();
+    int file, error, attempt = 0;
     do {
         sprintf(made, "%s.%ld.%d", target, (long)getpid(), attempt);
-        file = create_unfinished(made);
+        file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         error = errno;
     } while (file < 0 && error == EEXIST && ++attempt < 100);
-    if (file >= 0)
+    if (file >= 0) {
+        catch_signals();
+        note_unfinished(NULL, made);
         *name = made;
-    else
+    } else {
         free(made);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return file;
 }
