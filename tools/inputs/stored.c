@@ -80,19 +80,15 @@ size_t stored_dim(inlay_element_type type, size_t row_elements)
 {
     if (forms[type].is_numbers)
         return row_elements;
-    /* Rows of one block and of two tell the bytes of the block and those beside all blocks. A row of a rowwise type has
-       any number of columns, of which 2 stand for a block. */
+    /* Rows of one block and of two tell the bytes of the block and those beside all blocks. Where one column more can
+       take no byte more, two columns are the block. */
     enum { BLOCK_MOST = 1024 };
-    size_t block = 2;
-    while (block <= BLOCK_MOST && inlay_table_row_bytes(type, block) == 0)
-        block *= 2;
-    size_t one = inlay_table_row_bytes(type, block), two = inlay_table_row_bytes(type, 2 * block);
-    if (one == 0)
-        return 0;
-    size_t dim = row_elements < one ? 1 : block * (1 + (row_elements - one) / (two - one));
-    for (size_t last = dim + 1; dim <= last; dim++) {
-        if (inlay_table_row_bytes(type, dim) == row_elements)
-            return dim;
+    for (size_t block = 1; block <= BLOCK_MOST; block *= 2) {
+        const size_t one = inlay_table_row_bytes(type, block), two = inlay_table_row_bytes(type, 2 * block);
+        if (one == 0 || two == one)
+            continue;
+        const size_t dim = row_elements < one ? block : block * (1 + (row_elements - one) / (two - one));
+        return inlay_table_row_bytes(type, dim) == row_elements ? dim : 0;
     }
     return 0;
 }
