@@ -18,6 +18,7 @@
 #include "inputs/weights.h"
 #include "options/command.h"
 #include "outputs/output.h"
+#include "text.h"
 #include "text/message.h"
 #include "text/names.h"
 #include "text/progress.h"
@@ -84,8 +85,9 @@ static int prepare(struct conversion *c)
     const inlay_table *from = &c->from.view;
     struct new_table *to = &c->to;
     const char *tensor = options->table, *type = enum_name(ELEMENT_TYPES, (int)options->type);
-    TRY(ends_in_npy(options->from) ? weights_load(options->from, options->table_type, (size_t)options->dim, &c->from)
-                                   : weights_map(options->from, &tensor, &c->from));
+    TRY(inlay_ends_in(options->from, ".npy")
+            ? weights_load(options->from, options->table_type, (size_t)options->dim, &c->from)
+            : weights_map(options->from, &tensor, &c->from));
     *to = (struct new_table){.path = options->out, .type = options->type, .rows = from->rows, .dim = from->dim};
     to->name = options->name != NULL ? options->name : tensor;
     to->group = stored_in_groups(to->type) ? (uint32_t)options->group : 0;

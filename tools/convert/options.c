@@ -110,7 +110,7 @@ static int check_group(const struct convert_options *options, const struct comma
 static int check_files(const struct convert_options *options, const struct command_line *line)
 {
     const char *name = options->name != NULL ? options->name : options->table;
-    bool npy = ends_in_npy(options->from), names = options->format->names;
+    bool npy = inlay_ends_in(options->from, ".npy"), names = options->format->names;
     if (!npy && (option_given(line, "table-type") || option_given(line, "dim")))
         return misused("--%s is for .npy files, and %s is none", options->table_type != 0 ? "table-type" : "dim",
                        shown(options->from));
@@ -142,7 +142,7 @@ int quantize_options_parse(int argc, char **argv, struct convert_options *option
     struct command_line line = {.usage = quantize_usage, .rules = quantize_rules};
     *options = (struct convert_options){.group = DEFAULT_GROUP, .format = &format_npy};
     TRY(parse(&line, argc, argv, "--table is missing: the file to convert", options));
-    if (strcmp(options->out, "-") != 0 && !ends_in_npy(options->out))
+    if (strcmp(options->out, "-") != 0 && !inlay_ends_in(options->out, ".npy"))
         return misused("--out %s does not end in .npy", shown(options->out));
     return check_group(options, &line);
 }

@@ -12,6 +12,7 @@
 #include "options/options.h"
 #include "options/threads.h"
 #include "outputs/output.h"
+#include "text.h"
 #include "text/message.h"
 #include "text/names.h"
 
@@ -137,7 +138,7 @@ static int check_table(struct embed_options *options, const struct command_line 
 {
     if (options->model != NULL && option_given(line, "table"))
         options->table = TABLE_TENSOR;
-    else if (options->table == TABLE_FILE && !ends_in_npy(options->table_file))
+    else if (options->table == TABLE_FILE && !inlay_ends_in(options->table_file, ".npy"))
         return misused("--table %s is neither fixed, random nor a file that ends in .npy", shown(options->table_file));
     if (!embed_takes_layer(options))
         return DONE;

@@ -9,6 +9,7 @@
 
 #include "inputs/load.h"
 #include "inputs/numbers.h"
+#include "text.h"
 #include "text/message.h"
 
 /* Returns the end of the ids, with room for `more` behind it; null without memory. */
@@ -79,7 +80,7 @@ static int add_npy(struct id_lists *lists, const char *path)
 
 int id_lists_add_file(struct id_lists *lists, const char *option, const char *path)
 {
-    if (ends_in_npy(path))
+    if (inlay_ends_in(path, ".npy"))
         return add_npy(lists, path);
     char *text = NULL;
     size_t size;

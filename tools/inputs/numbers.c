@@ -6,60 +6,57 @@
  */
 #include "inputs/numbers.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "inputs/load.h"
+#include "text.h"
 #include "text/message.h"
 
 /* ---- One number ------------------------------------------------------------------------------------------------- */
 
-bool number_int64(const char *text, size_t size, int64_t *value)
+enum { NUMBER_BYTES = 128 };
+
+/* Copies text [size] with the terminator that the C library needs. Returns whether it has only characters of a decimal
+   number: strtod() and strtoll() take blanks, and strtod() hexadecimal, nan and inf too, of which none is a number
+   here. Nobody writes one with more digits than fit, and a file without separators is no number. */
+static bool copy_number(const char *text, size_t size, const char *characters, char copy[NUMBER_BYTES])
 {
-    bool negative = size > 0 && text[0] == '-';
-    size_t i = size > 0 && (text[0] == '-' || text[0] == '+');
-    if (i == size)
+    if (size == 0 || size >= NUMBER_BYTES || memchr(text, '\0', size) != NULL)
         return false;
-    /* Counted downwards, because the negative numbers reach one further. */
-    int64_t sum = 0;
-    for (; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(sum, 10, &sum) ||
-            __builtin_sub_overflow(sum, text[i] - '0', &sum))
-            return false;
-    }
-    if (!negative && sum == INT64_MIN)
-        return false;
-    *value = negative ? sum : -sum;
-    return true;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    return strspn(copy, characters) == size;
 }
 
-/* strtod also takes blanks, hexadecimal, nan and inf: none of them is a number here. */
-static bool looks_decimal(const char *text)
+bool number_int64(const char *text, size_t size, int64_t *value)
 {
-    return text[0] != '\0' && strspn(text, "+-.0123456789eE") == strlen(text);
+    char copy[NUMBER_BYTES], *end;
+    if (!copy_number(text, size, "+-0123456789", copy))
+        return false;
+    errno = 0;
+    *value = strtoll(copy, &end, 10);
+    return *end == '\0' && errno == 0;
 }
 
 bool number_double(const char *text, size_t size, double *value)
 {
-    /* strtod needs a terminator. Nobody writes a double with more digits, and a file without a comma is no number. */
-    char copy[128];
-    if (size >= sizeof copy || memchr(text, '\0', size) != NULL)
+    char copy[NUMBER_BYTES], *end;
+    if (!copy_number(text, size, "+-.0123456789eE", copy))
         return false;
-    memcpy(copy, text, size);
-    copy[size] = '\0';
-    char *end = NULL;
-    if (looks_decimal(copy))
-        *value = strtod(copy, &end);
-    return end != NULL && *end == '\0' && isfinite(*value);
+    *value = strtod(copy, &end);
+    return *end == '\0' && isfinite(*value);
 }
 
 bool number_float(const char *text, float *value)
 {
-    char *end = NULL;
-    if (looks_decimal(text))
-        *value = strtof(text, &end);
-    return end != NULL && *end == '\0' && isfinite(*value);
+    char copy[NUMBER_BYTES], *end;
+    if (!copy_number(text, strlen(text), "+-.0123456789eE", copy))
+        return false;
+    *value = strtof(copy, &end);
+    return *end == '\0' && isfinite(*value);
 }
 
 float scale_of(const struct scale *scale, size_t dim)
@@ -69,20 +66,16 @@ float scale_of(const struct scale *scale, size_t dim)
 
 /* ---- Lists ------------------------------------------------------------------------------------------------------ */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* Drops a comment and the blanks at both ends. */
 static void trim(const char **line, size_t *size)
 {
+    static const char blanks[] = {' ', '\t', '\r'};
     const char *comment = memchr(*line, '#', *size);
     if (comment != NULL)
         *size = (size_t)(comment - *line);
-    for (; *size > 0 && is_blank((*line)[*size - 1]); --*size)
-        continue;
-    for (; *size > 0 && is_blank(**line); --*size)
+    while (*size > 0 && memchr(blanks, (*line)[*size - 1], sizeof blanks) != NULL)
+        --*size;
+    for (; *size > 0 && memchr(blanks, **line, sizeof blanks) != NULL; --*size)
         ++*line;
 }
 
@@ -92,15 +85,14 @@ static int read_list(const char *option, const char *name, bool is_file, const c
 {
     char separator = is_file ? '\n' : ',';
     const char *end = text + size, *next;
-    size_t most = 1;
-    for (const char *at = text; at < end; at++)
-        most += *at == separator;
+    /* Two numbers have a separator between them. */
+    const size_t most = size / 2 + 1;
     numbers->values = calloc(most, sizeof *numbers->values);
     if (numbers->values == NULL)
         return out_of_memory("a list of numbers", (double)most * sizeof *numbers->values);
-    for (size_t place = 1; place <= most; place++, text = next) {
+    for (size_t place = 1; text != NULL; place++, text = next) {
         const char *close = memchr(text, separator, (size_t)(end - text));
-        next = close != NULL ? close + 1 : end;
+        next = close != NULL ? close + 1 : NULL;
         size = (size_t)((close != NULL ? close : end) - text);
         if (is_file)
             trim(&text, &size);
@@ -114,12 +106,6 @@ static int read_list(const char *option, const char *name, bool is_file, const c
             return misused("%s %s: '%s' is no number", option, shown(name), escaped(text, size));
     }
     return DONE;
-}
-
-bool ends_in_npy(const char *text)
-{
-    const char *end = strrchr(text, '.');
-    return end != NULL && strcmp(end, ".npy") == 0;
 }
 
 static int read_npy(const char *path, struct numbers *numbers)
@@ -139,7 +125,7 @@ static int read_npy(const char *path, struct numbers *numbers)
 
 static int read_file(const char *option, const char *name, const char *path, struct numbers *numbers)
 {
-    if (ends_in_npy(path))
+    if (inlay_ends_in(path, ".npy"))
         return read_npy(path, numbers);
     char *text = NULL;
     size_t size;
@@ -153,7 +139,7 @@ static int read_file(const char *option, const char *name, const char *path, str
 int numbers_read(const char *option, const char *text, double least, double most, struct numbers *numbers)
 {
     *numbers = (struct numbers){NULL, 0};
-    bool is_file = text[0] == '@' || ends_in_npy(text);
+    bool is_file = text[0] == '@' || inlay_ends_in(text, ".npy");
     TRY(is_file ? read_file(option, text, text + (text[0] == '@'), numbers)
                 : read_list(option, text, false, text, strlen(text), numbers));
     if (numbers->n == 0)

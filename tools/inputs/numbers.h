@@ -27,9 +27,6 @@ struct scale {
 /** Returns the factor of rows of `dim` columns. */
 float scale_of(const struct scale *scale, size_t dim);
 
-/** Returns whether a name is that of a .npy file. */
-bool ends_in_npy(const char *text);
-
 struct numbers {
     double *values; /**< [n] */
     size_t n;

@@ -11,6 +11,7 @@
 #include "options/options.h"
 #include "options/threads.h"
 #include "outputs/output.h"
+#include "text.h"
 #include "text/message.h"
 #include "text/names.h"
 
@@ -64,7 +65,7 @@ static int parse_table(const struct option_rule *rule, void *target, const char 
 {
     struct ngram_options *options = target;
     bool random = strcmp(text, "random") == 0, model = strcmp(text, "model") == 0;
-    if (!random && !model && !ends_in_npy(text))
+    if (!random && !model && !inlay_ends_in(text, ".npy"))
         return misused("--%s %s is neither random, model nor a file that ends in .npy", rule->name, shown(text));
     options->model_rows |= model;
     options->table[options->tables++] = random || model ? NULL : text;
