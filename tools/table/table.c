@@ -24,7 +24,6 @@
 #include "text/message.h"
 #include "text/print.h"
 #include "text/progress.h"
-#include "text/widen.h"
 
 enum {
     CHUNK_BYTES = 1 << 18, /* for each thread, roughly: large enough for stdio and the generator, and fits its L2 */

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "text/names.h"
-#include "text/widen.h"
 
 enum {
     LINE_WIDTH = 80,
@@ -34,6 +33,14 @@ struct printer {
     size_t after;  /* characters from the point on */
     size_t column; /* characters of the line so far */
 };
+
+void widen(inlay_element_type type, const void *elements, size_t n, float *values)
+{
+    const int32_t only_row = 0;
+    inlay_table table = inlay_table_of(type, elements, 1, n, inlay_table_row_bytes(type, n));
+    /* Cannot fail: n is that of a buffer in memory, and the buffers do not overlap. */
+    inlay_gather(&table, &only_row, INLAY_ID_I32, 1, 1, values, n * sizeof *values, NULL, NULL);
+}
 
 static size_t next_shown(const struct printer *printer, size_t size, size_t i)
 {
@@ -129,47 +136,41 @@ static void print_value(struct printer *printer)
         printf("%*s", width, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
 }
 
-/* Begins a new line inside the brackets of `level`, after `blank_lines` empty ones. */
-static void new_line(struct printer *printer, size_t level, size_t blank_lines)
+/* Separates what comes next in the block at `level`, of so many characters: a value by a blank, if it fits on the line
+   with all the closing brackets that may follow, and a block by a new line, which is one more for each of its levels.
+ */
+static void separate(struct printer *printer, size_t level, size_t characters)
 {
-    for (size_t i = 0; i <= blank_lines; i++)
+    const size_t rank = printer->tensor->rank, inner = rank - 1 - level;
+    if (inner == 0 && printer->column + 1 + characters + rank <= LINE_WIDTH) {
+        putchar(' ');
+        printer->column++;
+        return;
+    }
+    for (size_t i = 0; i < inner || i == 0; i++)
         putchar('\n');
     printf("%*s", (int)(level + 1), "");
     printer->column = level + 1;
 }
 
-/* Separates a value from the one before it, on the same line if it fits there with all the closing brackets that may
-   follow. */
-static void separate_value(struct printer *printer, size_t level)
-{
-    if (printer->column + 1 + printer->before + printer->after + printer->tensor->rank > LINE_WIDTH) {
-        new_line(printer, level, 0);
-    } else {
-        putchar(' ');
-        printer->column++;
-    }
-}
-
 static void print_block(struct printer *printer, size_t level)
 {
-    size_t size = printer->tensor->shape[level];
-    size_t inner = printer->tensor->rank - 1 - level;
+    const size_t size = printer->tensor->shape[level];
+    const bool is_row = level + 1 == printer->tensor->rank;
     putchar('[');
     printer->column++;
     for (size_t i = 0, next; i < size; i = next) {
-        if (i > 0 && inner == 0)
-            separate_value(printer, level);
-        else if (i > 0)
-            new_line(printer, level, inner - 1);
-        if (inner == 0)
+        if (i > 0)
+            separate(printer, level, printer->before + printer->after);
+        if (is_row)
             print_value(printer);
         else
             print_block(printer, level + 1);
         next = next_shown(printer, size, i);
-        if (next > i + 1 && inner > 0)
-            new_line(printer, level, inner - 1);
-        if (next > i + 1)
-            printer->column += (size_t)printf(inner > 0 ? "..." : " ...");
+        if (next > i + 1) {
+            separate(printer, level, 0);
+            printer->column += (size_t)printf("...");
+        }
     }
     putchar(']');
 }

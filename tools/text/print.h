@@ -9,6 +9,10 @@
 
 #include <inlay/inlay.h>
 
+/** Writes elements [n] of any output type to values [n], exactly: each of them is a float32. The two must not overlap.
+ */
+void widen(inlay_element_type type, const void *elements, size_t n, float *values);
+
 /** A tensor in memory, or one whose rows (the last dimension) can be fetched in any order, more than once. */
 struct tensor {
     inlay_element_type type; /**< of its elements: one of outputs */
