@@ -30,22 +30,21 @@ static int cannot_open(const char *path)
     return failed("cannot open %s: %s", shown(path), strerror(errno));
 }
 
-/* Reads until `size` bytes are there or the file ends; the bytes read, or -1 with errno. */
-static ssize_t read_full(int file, void *out, size_t size)
+/* Reads until `size` bytes are there or the file ends, and counts them. */
+static int read_full(int file, const char *path, void *out, size_t size, size_t *done)
 {
-    size_t done = 0;
-    while (done < size) {
-        size_t step = size - done < ((size_t)1 << 30) ? size - done : (size_t)1 << 30;
-        ssize_t got = read(file, (char *)out + done, step);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
+    *done = 0;
+    while (*done < size) {
+        size_t step = size - *done < ((size_t)1 << 30) ? size - *done : (size_t)1 << 30;
+        ssize_t got = read(file, (char *)out + *done, step);
         if (got == 0)
             break;
-        done += (size_t)got;
+        if (got > 0)
+            *done += (size_t)got;
+        else if (errno != EINTR)
+            return cannot_read(path);
     }
-    return (ssize_t)done;
+    return DONE;
 }
 
 /* Reads to the end of a file into a buffer that doubles. */
@@ -57,10 +56,9 @@ static int read_text(int file, const char *path, char **text, size_t *size)
         if (larger == NULL)
             return out_of_memory(shown(path), (double)room);
         *text = larger;
-        ssize_t got = read_full(file, *text + *size, room - *size);
-        if (got < 0)
-            return cannot_read(path);
-        *size += (size_t)got;
+        size_t got;
+        TRY(read_full(file, path, *text + *size, room - *size, &got));
+        *size += got;
         if (*size < room)
             return DONE;
     }
@@ -99,10 +97,9 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
 
     size_t head_bytes = status.st_size < NPY_HEAD_BYTES ? (size_t)status.st_size : NPY_HEAD_BYTES;
     static char head[NPY_HEAD_BYTES];
-    ssize_t got = read_full(file, head, head_bytes);
-    if (got < 0)
-        return cannot_read(path);
-    if (!inlay_npy_parse(head, (size_t)got, (uint64_t)status.st_size, kind, npy))
+    size_t got;
+    TRY(read_full(file, path, head, head_bytes, &got));
+    if (!inlay_npy_parse(head, got, (uint64_t)status.st_size, kind, npy))
         return failed("%s is no %s: %s", shown(path), what, npy->why);
 
     /* inlay_npy_parse has checked that these bytes are those of the file's rest. */
@@ -110,11 +107,10 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     *data = malloc(bytes ? bytes : 1);
     if (*data == NULL)
         return out_of_memory(shown(path), (double)bytes);
-    if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0 || (got = read_full(file, *data, bytes)) < 0)
+    if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0)
         return cannot_read(path);
-    if ((size_t)got != bytes)
-        return failed("%s shrank while it was read", shown(path));
-    return DONE;
+    TRY(read_full(file, path, *data, bytes, &got));
+    return got == bytes ? DONE : failed("%s shrank while it was read", shown(path));
 }
 
 int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,27 +30,25 @@ static int rename_flagged(const char *from, const char *to, unsigned flag)
     return -1;
 }
 
-/* Removes what was placed before the last step failed. Returns -1 with the errno of that. */
-static int withdraw(const char *to)
-{
-    const int failure = errno;
-    unlink(to);
-    errno = failure;
-    return -1;
-}
-
 int rename_new(const char *from, const char *to)
 {
     if (rename_flagged(from, to, NEW) == 0)
         return 0;
-    if (errno == ENOSYS && link(from, to) == 0)
-        return unlink(from) == 0 ? 0 : withdraw(to);
-    if (errno != ENOSYS && errno != EPERM && errno != EOPNOTSUPP)
-        return -1;
-    const int file = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (file < 0)
-        return -1;
-    return close(file) == 0 && rename(from, to) == 0 ? 0 : withdraw(to);
+    const bool linked = errno == ENOSYS && link(from, to) == 0;
+    if (!linked) {
+        if (errno != ENOSYS && errno != EPERM && errno != EOPNOTSUPP)
+            return -1;
+        const int file = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file < 0)
+            return -1;
+        close(file);
+    }
+    if ((linked ? unlink(from) : rename(from, to)) == 0)
+        return 0;
+    const int failure = errno;
+    unlink(to);
+    errno = failure;
+    return -1;
 }
 
 int rename_exchange(const char *one, const char *other)
