@@ -71,10 +71,11 @@ int load_text(const char *path, char **text, size_t *size)
     int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
         return cannot_open(path);
+    const char *name = is_stdin ? "standard input" : path;
     struct stat status;
-    int outcome = fstat(file, &status) == 0 ? input_note(&status, path) : cannot_read(path);
+    int outcome = fstat(file, &status) == 0 ? input_note(&status, name) : cannot_read(name);
     if (outcome == DONE)
-        outcome = read_text(file, is_stdin ? "standard input" : path, text, size);
+        outcome = read_text(file, name, text, size);
     if (!is_stdin)
         close(file);
     return outcome;

@@ -41,7 +41,7 @@ int input_note(const struct stat *file, const char *path)
 {
     if (!S_ISREG(file->st_mode) || input_named(file) != NULL)
         return DONE;
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : shown(path);
+    const char *name = shown(path);
     struct input *input = malloc(sizeof *input + strlen(name) + 1);
     if (input == NULL)
         return out_of_memory("a name", (double)strlen(name));

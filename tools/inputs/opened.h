@@ -14,8 +14,8 @@ bool is_same_file(const struct stat *one, const struct stat *other);
 /** Returns whether standard output writes to a file. */
 bool is_stdout(const struct stat *file);
 
-/** Notes the open file that a path ("-": standard input) led to, if it is a regular one. FAILED, with a message, if
-    standard output writes to the same file or there is no memory. */
+/** Notes the open file that a path led to, if it is a regular one. FAILED, with a message, if standard output writes to
+    the same file or there is no memory. */
 int input_note(const struct stat *file, const char *path);
 
 /** Returns the name of the input that is this file, as messages show it; null if no input is. */

@@ -38,7 +38,7 @@ void widen(inlay_element_type type, const void *elements, size_t n, float *value
 {
     const int32_t only_row = 0;
     inlay_table table = inlay_table_of(type, elements, 1, n, inlay_table_row_bytes(type, n));
-    /* Cannot fail: n is that of a buffer in memory, and the buffers do not overlap. */
+    /* Gathered with scale 1. This cannot fail: n is that of a buffer in memory, and the buffers do not overlap. */
     inlay_gather(&table, &only_row, INLAY_ID_I32, 1, 1, values, n * sizeof *values, NULL, NULL);
 }
 
@@ -67,9 +67,13 @@ static void collect(struct printer *printer, size_t level, size_t row)
 /* Formats a value with the fewest digits that strtof reads back, up to the printer's. Returns whether they suffice. */
 static bool format_value(const struct printer *printer, float value, char text[NUMBER_BYTES])
 {
-    if (!isfinite(value) || printer->scientific) {
+    if (!isfinite(value)) {
+        strcpy(text, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+        return true;
+    }
+    if (printer->scientific) {
         snprintf(text, NUMBER_BYTES, "%.*e", printer->decimals, (double)value);
-        return !isfinite(value) || strtof(text, NULL) == value;
+        return strtof(text, NULL) == value;
     }
     for (int decimals = 0; decimals <= printer->decimals; decimals++) {
         snprintf(text, NUMBER_BYTES, decimals == 0 ? "%.*f." : "%.*f", decimals, (double)value);
@@ -107,38 +111,34 @@ static void choose_decimals(struct printer *printer)
 static void choose_widths(struct printer *printer)
 {
     char text[NUMBER_BYTES];
-    bool gaps = false;
+    size_t least = 0; /* of both together */
     for (size_t i = 0; i < printer->count; i++) {
-        gaps |= !isfinite(printer->values[i]);
-        if (!isfinite(printer->values[i]))
+        if (!isfinite(printer->values[i])) {
+            least = strlen("-inf");
             continue;
+        }
         format_value(printer, printer->values[i], text);
         size_t before = strcspn(text, "."), after = strlen(text) - before;
         printer->before = before > printer->before ? before : printer->before;
         printer->after = after > printer->after ? after : printer->after;
     }
-    size_t least = strlen("-inf");
-    if (gaps && printer->before + printer->after < least)
+    if (printer->before + printer->after < least)
         printer->before = least - printer->after;
 }
 
 static void print_value(struct printer *printer)
 {
-    float value = printer->values[printer->next++];
-    int width = (int)(printer->before + printer->after);
+    const float value = printer->values[printer->next++];
+    const size_t width = printer->before + printer->after;
     char text[NUMBER_BYTES];
     format_value(printer, value, text);
-    int blanks = (int)(printer->before - strcspn(text, "."));
-    printer->column += (size_t)width;
-    if (isfinite(value))
-        printf("%*s%-*s", blanks, "", width - blanks, text);
-    else
-        printf("%*s", width, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+    const size_t blanks = isfinite(value) ? printer->before - strcspn(text, ".") : width - strlen(text);
+    printer->column += width;
+    printf("%*s%-*s", (int)blanks, "", (int)(width - blanks), text);
 }
 
 /* Separates what comes next in the block at `level`, of so many characters: a value by a blank, if it fits on the line
-   with all the closing brackets that may follow, and a block by a new line, which is one more for each of its levels.
- */
+   with all the closing brackets that may follow, and a block by as many new lines as it has levels. */
 static void separate(struct printer *printer, size_t level, size_t characters)
 {
     const size_t rank = printer->tensor->rank, inner = rank - 1 - level;
