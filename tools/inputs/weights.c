@@ -96,9 +96,7 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
 /* Columns for each scale, which the number of scales tells; 32 where that makes no sense, which the shape then says. */
 static uint32_t group_of(const inlay_table *table, const struct npy *scales)
 {
-    bool divides = scales->dim > 0 && table->dim % scales->dim == 0;
-    size_t group = divides ? table->dim / scales->dim : 0;
-    return group == 64 || group == 128 ? (uint32_t)group : 32;
+    return table->dim == 64 * scales->dim ? 64 : table->dim == 128 * scales->dim ? 128 : 32;
 }
 
 /* Writes the type and shape of an array. */

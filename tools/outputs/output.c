@@ -35,28 +35,23 @@ static int cannot_write(const struct output *output)
     return failed("cannot write %s: %s", name_of(output), strerror(errno));
 }
 
-/* Returns the path that symbolic links from `path` on lead to, whether or not there is a file; null with errno. */
-static char *follow_links(const char *path)
+/* Follows symbolic links from the target on, whether or not there is a file. Returns false, with errno, for a circle. A
+   path that is cut is as long as none can be, and no file is made of it. */
+static bool follow_links(struct output *output)
 {
-    enum { LINKS_MOST = 40, LINK_BYTES = 4096 };
-    char *name = strdup(path), link[LINK_BYTES];
-    for (int links = 0; name != NULL && links < LINKS_MOST; links++) {
-        ssize_t size = readlink(name, link, sizeof link);
+    enum { LINKS_MOST = 40 };
+    char link[PATH_BYTES];
+    for (int links = 0; links < LINKS_MOST; links++) {
+        ssize_t size = readlink(output->target, link, sizeof link);
         if (size < 0)
-            return name;
+            return true;
         /* A relative link begins in the folder of the link. */
-        const char *slash = link[0] != '/' ? strrchr(name, '/') : NULL;
-        size_t folder = slash != NULL ? (size_t)(slash + 1 - name) : 0;
-        char *next = malloc(folder + (size_t)size + 1);
-        if (next != NULL)
-            sprintf(next, "%.*s%.*s", (int)folder, name, (int)size, link);
-        free(name);
-        name = next;
+        char *slash = link[0] != '/' ? strrchr(output->target, '/') : NULL;
+        char *begin = slash != NULL ? slash + 1 : output->target;
+        snprintf(begin, (size_t)(output->target + PATH_BYTES - begin), "%.*s", (int)size, link);
     }
-    if (name != NULL)
-        errno = ELOOP;
-    free(name);
-    return NULL;
+    errno = ELOOP;
+    return false;
 }
 
 /* Refuses to replace what has a name now: what is no file, an input of this run, and without `force` any file. */
@@ -88,14 +83,14 @@ static int open_directly(struct output *output)
 static int open_beside(struct output *output, bool force)
 {
     /* Through symbolic links: the file they lead to is written, not the link. */
-    output->target = follow_links(output->path);
-    if (output->target == NULL)
+    strcpy(output->target, output->path);
+    if (!follow_links(output))
         return cannot_write(output);
     struct stat old;
     const bool exists = lstat(output->target, &old) == 0;
     if (exists)
         TRY(check_replaced(output, output->target, force));
-    int file = temporary_create(output->target, &output->temporary);
+    int file = temporary_create(output->target, output->temporary);
     if (file < 0 || fstat(file, &output->made) != 0 || (output->stream = fdopen(file, "wb")) == NULL)
         return cannot_write(output);
     /* What was private stays private. */
@@ -107,9 +102,7 @@ static int open_beside(struct output *output, bool force)
 static int open_output(const struct outputs *outputs, struct output *output, const char *option, const char *path)
 {
     output->option = option;
-    output->path = strdup(path);
-    if (output->path == NULL)
-        return out_of_memory("a name", (double)strlen(path));
+    snprintf(output->path, PATH_BYTES, "%s", path);
     struct stat status;
     bool exists = stat(path, &status) == 0, regular = exists && S_ISREG(status.st_mode);
     if (strcmp(path, "-") == 0 || (regular && is_stdout(&status)))
@@ -126,13 +119,13 @@ static int open_output(const struct outputs *outputs, struct output *output, con
 /* Returns whether the file that an output will be exists already, and which it is. */
 static bool existing(const struct output *output, struct stat *status)
 {
-    return (output->target != NULL ? stat(output->target, status) : fstat(fileno(output->stream), status)) == 0;
+    return (*output->target != '\0' ? stat(output->target, status) : fstat(fileno(output->stream), status)) == 0;
 }
 
 /* Returns the temporary file by its one real name, without the number that keeps two of one target apart. */
 static char *real_target(const struct output *output)
 {
-    char *name = output->temporary != NULL ? realpath(output->temporary, NULL) : NULL;
+    char *name = realpath(output->temporary, NULL);
     if (name != NULL)
         *strrchr(name, '.') = '\0';
     return name;
@@ -201,7 +194,7 @@ int output_npy_header(struct output *output, enum npy_element element, const siz
 static bool removable(const struct output *output)
 {
     struct stat status;
-    if (output->temporary == NULL || lstat(output->temporary, &status) != 0)
+    if (lstat(output->temporary, &status) != 0)
         return false;
     if (output->placed != EXCHANGED)
         return is_same_file(&status, &output->made);
@@ -215,8 +208,6 @@ static void discard(struct output *output)
     if (removable(output))
         unlink(output->temporary);
     temporary_forget(output->temporary);
-    free(output->target);
-    free(output->path);
     *output = (struct output){.stream = NULL};
 }
 
@@ -227,7 +218,7 @@ static int complete(struct output *output)
         return DONE;
     bool arrived = fflush(output->stream) == 0 && !ferror(output->stream);
     /* Some file systems report a full disk or quota only here, and the old file must survive that. */
-    if (arrived && output->temporary != NULL)
+    if (arrived && *output->temporary != '\0')
         arrived = fsync(fileno(output->stream)) == 0;
     if (arrived && output->stream != stdout) {
         arrived = fclose(output->stream) == 0;
@@ -292,7 +283,7 @@ int outputs_commit(struct outputs *outputs)
     int outcome = DONE;
     size_t n = 0;
     for (; outcome == DONE && n < OUTPUTS; n++) {
-        if (outputs->all[n].temporary != NULL)
+        if (*outputs->all[n].temporary != '\0')
             outcome = place(&outputs->all[n], outputs->force);
     }
     while (outcome != DONE && n > 0)

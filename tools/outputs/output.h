@@ -13,13 +13,13 @@
 #include "formats/npy.h"
 #include "outputs/temporary.h"
 
-/** An output in progress; all null where there is none. */
+/** An output in progress; all zero where there is none. */
 struct output {
     FILE *stream;
     const char *option;                      /**< that names it */
-    char *path;                              /**< as the user wrote it */
-    char *target;                            /**< where it goes in the end; null where it is written directly */
-    char *temporary;                         /**< where it is until then */
+    char path[PATH_BYTES];                   /**< as the user wrote it */
+    char target[PATH_BYTES];                 /**< where it goes in the end; empty where it is written directly */
+    char temporary[TEMPORARY_BYTES];         /**< where it is until then */
     struct stat made;                        /**< the file of this run, which has the temporary name first */
     enum { NOWHERE, NEW, EXCHANGED } placed; /**< whether it has taken its place, and how */
 };

@@ -9,12 +9,10 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* The temporary files that exist now. */
-static char *volatile unfinished[TEMPORARIES_MOST];
+static const char *volatile unfinished[TEMPORARIES_MOST];
 
 static void remove_unfinished(int number)
 {
@@ -54,7 +52,7 @@ sigset_t temporary_block_signals(void)
 }
 
 /* Replaces one entry of the table. */
-static void note_unfinished(const char *from, char *to)
+static void note_unfinished(const char *from, const char *to)
 {
     for (size_t i = 0; i < TEMPORARIES_MOST; i++) {
         if (unfinished[i] == from) {
@@ -64,34 +62,28 @@ static void note_unfinished(const char *from, char *to)
     }
 }
 
-int temporary_create(const char *target, char **name)
+int temporary_create(const char *target, char name[TEMPORARY_BYTES])
 {
-    char *made = malloc(strlen(target) + 40);
-    if (made == NULL)
-        return -1;
     /* No signal comes between creating the file and noting it. */
     const sigset_t before = temporary_block_signals();
     int file, error, attempt = 0;
     do {
-        sprintf(made, "%s.%ld.%d", target, (long)getpid(), attempt);
-        file = open(made, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        snprintf(name, TEMPORARY_BYTES, "%s.%ld.%d", target, (long)getpid(), attempt);
+        file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         error = errno;
     } while (file < 0 && error == EEXIST && ++attempt < 100);
     if (file >= 0) {
         catch_signals();
-        note_unfinished(NULL, made);
-        *name = made;
+        note_unfinished(NULL, name);
     } else {
-        free(made);
+        *name = '\0';
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return file;
 }
 
-void temporary_forget(char *name)
+void temporary_forget(const char *name)
 {
-    if (name != NULL)
-        note_unfinished(name, NULL);
-    free(name);
+    note_unfinished(name, NULL);
 }

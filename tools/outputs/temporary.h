@@ -10,12 +10,15 @@
 /** There are at most this many at a time. */
 enum { TEMPORARIES_MOST = 4 };
 
-/** Creates target.<process>.<attempt>, which must be new: a name that is there belongs to someone else. Returns the
-   open file and its name, or -1 with errno. */
-int temporary_create(const char *target, char **name);
+/** The bytes of the longest path that a system call takes, and of the name of a temporary file beside it. */
+enum { PATH_BYTES = 4096, TEMPORARY_BYTES = PATH_BYTES + 40 };
 
-/** Leaves what has the name alone from now on, and frees the name. Null is ignored. */
-void temporary_forget(char *name);
+/** Creates target.<process>.<attempt>, which must be new: a name that is there belongs to someone else. Returns the
+   open file, or -1 with errno and an empty name. The name is where it is until it is forgotten. */
+int temporary_create(const char *target, char name[TEMPORARY_BYTES]);
+
+/** Leaves what has the name alone from now on. */
+void temporary_forget(const char *name);
 
 /** Blocks the signals that remove temporary files. Returns the mask from before, for sigprocmask(). */
 sigset_t temporary_block_signals(void);
