@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of checks, the conditions that they run under, and the processes of process.h. A process writes the result
- * of each check to memory that it shares with its parent, so that the one that it dies in is known.
+ * The list of checks, the conditions that they run under, and the processes of process.h. A process sends the result
+ * of each check through a pipe once it is known, so that the check in which it dies is known, too.
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "selftest/process.h"
 
 #include <errno.h>
 #include <fenv.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -114,12 +111,12 @@ static void run_check(size_t check, const struct condition *condition, FILE *cop
     trial_end(&trial);
 }
 
-/* Runs a check under all conditions; those after the first must change nothing. */
-static void judge(size_t check, struct result *result)
+/* Runs a check under all conditions; those after the first must change nothing. `copy` gets the bytes of the first. */
+static void judge(size_t check, FILE *copy, struct result *result)
 {
     size_t item;
     const size_t last = family_of(check, &item)->once ? 1 : CONDITIONS;
-    run_check(check, &conditions[0], NULL, result);
+    run_check(check, &conditions[0], copy, result);
     for (size_t i = 1; i < last && result->fault[0] == '\0'; i++) {
         struct result other;
         run_check(check, &conditions[i], NULL, &other);
@@ -150,115 +147,70 @@ static bool use_isa(const char *isa)
     return strcmp(inlay_isa(), isa) == 0;
 }
 
-/* Does work, null: none, in a child process with that ISA. Writes how the child ended to `end` [size]: an empty text if
-   it did all it had to. */
-static void run_child(const char *isa, void (*work)(void *arg), void *arg, char *end, size_t size)
+struct child child_start(const char *isa, size_t first, size_t count, bool copies)
+{
+    int ends[2];
+    pid_t pid = -1;
+    fflush(stdout); /* or the child would write it again */
+    if (pipe(ends) == 0)
+        pid = fork();
+    FILE *pipe_end = pid < 0 ? NULL : pid == 0 ? fdopen(ends[1], "wb") : fdopen(ends[0], "rb");
+    if (pipe_end == NULL)
+        exit(failed("no child process: %s", strerror(errno)));
+    close(pid == 0 ? ends[0] : ends[1]);
+    if (pid != 0)
+        return (struct child){pid, pipe_end};
+    if (!use_isa(isa))
+        exit(MISUSED);
+    for (size_t check = first; check < first + count; check++) {
+        struct result result;
+        alarm(SECONDS_MOST);
+        judge(check, copies ? pipe_end : NULL, &result);
+        if (!copies)
+            fwrite(&result, sizeof result, 1, pipe_end);
+        fflush(pipe_end);
+    }
+    exit(DONE);
+}
+
+void child_end(struct child child, char *end)
 {
     int status = 0;
     end[0] = '\0';
-    fflush(stdout); /* or the child would write it again */
-    const pid_t child = fork();
-    if (child == 0) {
-        if (!use_isa(isa))
-            exit(MISUSED);
-        if (work != NULL)
-            work(arg);
-        exit(DONE);
-    }
-    if (child < 0) {
-        append(end, size, "no child process: %s", strerror(errno));
-        return;
-    }
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    fclose(child.pipe);
+    while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
     }
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        append(end, size, "takes longer than %d s", SECONDS_MOST);
+        append(end, END_BYTES, "takes longer than %d s", SECONDS_MOST);
     else if (WIFSIGNALED(status))
-        append(end, size, "dies of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        append(end, END_BYTES, "dies of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) == MISUSED)
-        append(end, size, "the library does not choose this ISA");
+        append(end, END_BYTES, "the library does not choose this ISA");
     else if (WEXITSTATUS(status) != DONE)
-        append(end, size, "ends with exit status %d", WEXITSTATUS(status));
-}
-
-/* The work of the child that fills in all results. `done` comes last, so that a result is whole or does not count. */
-static void judge_all(void *results)
-{
-    const size_t checks = count_checks();
-    for (size_t check = 0; check < checks; check++) {
-        struct result *result = (struct result *)results + check;
-        alarm(SECONDS_MOST);
-        judge(check, result);
-        atomic_store_explicit(&result->done, true, memory_order_release);
-    }
-}
-
-const struct result *collect(const char *isa, size_t checks, size_t *n, char *end, size_t size)
-{
-    const size_t bytes = checks * sizeof(struct result);
-    struct result *results = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    *n = 0;
-    if (results == MAP_FAILED) {
-        append(end, size, "no memory for results: %s", strerror(errno));
-        return NULL;
-    }
-    run_child(isa, judge_all, results, end, size);
-    while (*n < checks && atomic_load_explicit(&results[*n].done, memory_order_acquire))
-        ++*n;
-    mprotect(results, bytes, PROT_READ); /* from the children that follow */
-    return results;
-}
-
-/* The bytes that a check hashes, in a file. */
-struct copy {
-    size_t check;
-    FILE *file;
-};
-
-static void copy_check(void *arg)
-{
-    const struct copy *copy = arg;
-    struct result result;
-    alarm(SECONDS_MOST);
-    run_check(copy->check, &conditions[0], copy->file, &result);
-}
-
-/* Returns a file with the bytes that a plain run of a check gives on an ISA; null if there is none. */
-static FILE *copy_of(const char *isa, size_t check)
-{
-    char end[120];
-    struct copy copy = {check, tmpfile()};
-    if (copy.file != NULL)
-        run_child(isa, copy_check, &copy, end, sizeof end);
-    if (copy.file != NULL && fseek(copy.file, 0, SEEK_SET) != 0) {
-        fclose(copy.file);
-        return NULL;
-    }
-    return copy.file;
+        append(end, END_BYTES, "ends with exit status %d", WEXITSTATUS(status));
 }
 
 const char *first_difference(const char *isa, size_t check)
 {
     static char text[120];
-    FILE *found = copy_of(isa, check), *wanted = copy_of("scalar", check);
+    char end[END_BYTES];
+    struct child found = child_start(isa, check, 1, true), wanted = child_start("scalar", check, 1, true);
     uint32_t a = 0, b = 0;
     size_t word = 0;
-    while (found != NULL && wanted != NULL && fread(&a, 4, 1, found) == 1 && fread(&b, 4, 1, wanted) == 1 && a == b)
+    while (fread(&a, 4, 1, found.pipe) == 1 && fread(&b, 4, 1, wanted.pipe) == 1 && a == b)
         word++;
     if (a != b)
         snprintf(text, sizeof text, "word %zu is %08x, not scalar's %08x", word, (unsigned)a, (unsigned)b);
     else
-        snprintf(text, sizeof text, "the result differs from scalar's after %zu words", word);
-    if (found != NULL)
-        fclose(found);
-    if (wanted != NULL)
-        fclose(wanted);
+        snprintf(text, sizeof text, "the result is not that of other machines");
+    child_end(wanted, end); /* the last one first: it holds the other pipe, too */
+    child_end(found, end);
     return text;
 }
 
 bool chooses_best(void)
 {
-    char end[120];
-    run_child(NULL, NULL, NULL, end, sizeof end);
+    char end[END_BYTES];
+    child_end(child_start(NULL, 0, 0, false), end);
     return end[0] == '\0';
 }

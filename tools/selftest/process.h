@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include <stdatomic.h>
+#include <sys/types.h>
 
 #include "selftest/check.h"
 
@@ -13,7 +13,6 @@
 struct result {
     unsigned char digest[SHA256_BYTES];
     char fault[TRIAL_FAULT_BYTES + 80]; /**< empty: none */
-    atomic_bool done;
 };
 
 /** Returns the number of checks. */
@@ -22,13 +21,25 @@ size_t count_checks(void);
 /** Returns the name of a check, which lives until the next call. */
 const char *check_name(size_t check);
 
-/** Runs all checks on an ISA under every condition and returns their results [checks], which later children cannot
-    write and which live as long as the process; null if there is no memory. Writes to n how many came before the child
-    ended; the others do not count, and `end` [size] says how it ended, if not as it should. */
-const struct result *collect(const char *isa, size_t checks, size_t *n, char *end, size_t size);
+/** A child process that runs checks. */
+struct child {
+    pid_t pid;
+    FILE *pipe; /**< what it writes: a struct result for each check */
+};
+
+/** The bytes of a text that says how a child ended. */
+enum { END_BYTES = 120 };
+
+/** Starts a child that runs `count` checks from `first` on under every condition, on an ISA; null: the best one that
+    runs here. If it `copies`, it writes the bytes that each check hashes in plain calls, instead of results. */
+struct child child_start(const char *isa, size_t first, size_t count, bool copies);
+
+/** Ends a child, also before it has written everything, and writes how it ended to `end` [END_BYTES]: an empty text if
+    it did all that it had to. */
+void child_end(struct child child, char *end);
 
 /** Runs a check on an ISA and on scalar again and returns where the bytes that it hashes first differ, counted in words
-    of 4 bytes. The text lives until the next call. */
+    of 4 bytes; or that they do not differ. The text lives until the next call. */
 const char *first_difference(const char *isa, size_t check);
 
 /** Returns whether a process without INLAY_ISA chooses the best ISA that runs here. */

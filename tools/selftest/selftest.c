@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `inlay selftest`: the promises of the library on the user's machine. The hashes of all checks on each ISA must be
- * those of scalar, and those that the sources keep. One line of the result is for reports.
+ * those that the sources keep, which other machines have too. One line of the result is for reports.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,39 +72,35 @@ static void fail(struct tally *tally, const char *isa, const char *check, const 
         printf("%-9s ...\n", isa);
 }
 
-/* Compares a result with scalar's and with what is kept. */
-static void compare(struct tally *tally, const char *isa, size_t check, const struct result *found,
-                    const struct result *scalar)
+/* Compares a result with what is kept. */
+static void compare(struct tally *tally, const char *isa, size_t check, const struct result *found)
 {
-    const char *name = check_name(check);
     char digits[DIGEST_DIGITS + 1];
     sha256_digits(found->digest, DIGEST_DIGITS, digits);
     if (found->fault[0] != '\0')
-        fail(tally, isa, name, found->fault);
-    else if (scalar != NULL && memcmp(found->digest, scalar->digest, sizeof found->digest) != 0)
-        fail(tally, isa, name, first_difference(isa, check));
+        fail(tally, isa, check_name(check), found->fault);
     else if (check + 1 >= sizeof kept / sizeof *kept)
-        fail(tally, isa, name, "the command keeps no digest of it");
+        fail(tally, isa, check_name(check), "the command keeps no digest of it");
     else if (strcmp(digits, kept[check]) != 0)
-        fail(tally, isa, name, "the result is not that of other machines");
+        fail(tally, isa, check_name(check), first_difference(isa, check));
 }
 
-/* Runs and compares all checks on an ISA and returns their results. scalar's are the others' measure; its own is null.
- */
-static const struct result *test_isa(struct tally *tally, const char *isa, const struct result *scalar, size_t checks)
+/* Runs and compares all checks on an ISA. */
+static void test_isa(struct tally *tally, const char *isa, size_t checks)
 {
-    char end[120];
-    size_t n;
+    char end[END_BYTES];
+    struct result result;
+    size_t n = 0;
     tally->failed_here = 0;
-    const struct result *results = collect(isa, checks, &n, end, sizeof end);
-    for (size_t i = 0; i < n; i++)
-        compare(tally, isa, i, &results[i], scalar != NULL ? &scalar[i] : NULL);
+    const struct child child = child_start(isa, 0, checks, false);
+    for (; fread(&result, sizeof result, 1, child.pipe) == 1; n++)
+        compare(tally, isa, n, &result);
+    child_end(child, end);
     if (end[0] != '\0' || n < checks)
         fail(tally, isa, n < checks ? check_name(n) : "the end", end[0] != '\0' ? end : "the child ends early");
     tally->checks += checks;
     if (!tally->quiet)
         printf("%-9s %zu of %zu checks passed\n", isa, n - (tally->failed_here < n ? tally->failed_here : n), checks);
-    return results;
 }
 
 /* Appends the names of the ISAs that run here, or of those that do not. */
@@ -180,26 +176,24 @@ static void print_line(const struct tally *tally, double seconds)
 /* Prints the digests of each family from a new line on. */
 static int print_digests(size_t checks)
 {
-    char end[120], digits[DIGEST_DIGITS + 1], family[CHECK_NAME_BYTES] = "";
-    size_t n, in_line = 0;
-    const struct result *results = collect("scalar", checks, &n, end, sizeof end);
-    if (n < checks)
-        return failed("%s: %s", check_name(n), end);
-    for (size_t i = 0; i < checks; i++) {
-        const char *name = check_name(i);
+    char end[END_BYTES], digits[DIGEST_DIGITS + 1], family[CHECK_NAME_BYTES] = "";
+    struct result result = {.fault = ""};
+    size_t n = 0, in_line = 0;
+    const struct child child = child_start("scalar", 0, checks, false);
+    for (; fread(&result, sizeof result, 1, child.pipe) == 1 && result.fault[0] == '\0'; n++) {
+        const char *name = check_name(n);
         const size_t size = strcspn(name, ":");
         if (strncmp(family, name, size) != 0) {
             snprintf(family, sizeof family, "%.*s", (int)size, name);
-            printf("%s/* %s */", i > 0 ? "\n" : "", family);
+            printf("%s/* %s */", n > 0 ? "\n" : "", family);
             in_line = 0;
         }
-        sha256_digits(results[i].digest, DIGEST_DIGITS, digits);
+        sha256_digits(result.digest, DIGEST_DIGITS, digits);
         printf("%s\"%s\",", in_line++ % DIGESTS_IN_LINE == 0 ? "\n" : " ", digits);
-        if (results[i].fault[0] != '\0')
-            return failed("%s: %s", name, results[i].fault);
     }
+    child_end(child, end);
     putchar('\n');
-    return DONE;
+    return n == checks ? DONE : failed("%s: %s", check_name(n), result.fault[0] != '\0' ? result.fault : end);
 }
 
 static int run(const struct selftest_options *options, size_t checks)
@@ -210,10 +204,10 @@ static int run(const struct selftest_options *options, size_t checks)
     const double begin = seconds_now();
     int runs;
     const char *name;
-    const struct result *scalar = test_isa(&tally, "scalar", NULL, checks);
+    test_isa(&tally, "scalar", checks);
     for (size_t i = 0; (name = inlay_isa_at(i, &runs)) != NULL; i++) {
         if (runs && strcmp(name, "scalar") != 0)
-            test_isa(&tally, name, scalar, checks);
+            test_isa(&tally, name, checks);
         else if (!runs && !tally.quiet)
             printf("%-9s does not run here\n", name);
     }
