@@ -50,16 +50,15 @@ const struct family ggml_checks = {"golden", ggml_run, ITEMS_OF(ggml_rows)};
 
 /* ---- FP8 -------------------------------------------------------------------------------------------------------- */
 
-/* The SHA-256 of all E4M3 numbers times all E8M0 scales, by rows of a number, in tests/data/ngram/fp8.txt, which are
-   PyTorch's. */
+/* All E4M3 numbers times all E8M0 scales, by rows of a number. The hashes are those of PyTorch's products, which
+   tests/tool/test_selftest.py makes of tests/data/ngram/fp8.txt. */
 static const struct fp8_product {
     const char *name;
     inlay_element_type type;
-    const char *sha256;
 } fp8_products[] = {
-    {"FP8 of PyTorch in float32", INLAY_F32, "b2bdd6bb596877a9e6552749885ce9f413b7ef6a231626120438e02aff1655ed"},
-    {"FP8 of PyTorch in bfloat16", INLAY_BF16, "7e96498834dd311ab1aceb104c6cb34647d7ca97a29056a8006477f6099fb0da"},
-    {"FP8 of PyTorch in float16", INLAY_F16, "617216cc149e18842fa685ec9859e73cca458440dfa52e5d170c9795896d78ca"},
+    {"FP8 of PyTorch in float32", INLAY_F32},
+    {"FP8 of PyTorch in bfloat16", INLAY_BF16},
+    {"FP8 of PyTorch in float16", INLAY_F16},
 };
 
 static void fp8_run(struct trial *trial, size_t item)
@@ -86,7 +85,6 @@ static void fp8_run(struct trial *trial, size_t item)
         for (size_t scale = 0; scale < N; scale++)
             memcpy(pairs + (code * N + scale) * bytes, out + (scale * N + code) * bytes, bytes);
     trial_rows(trial, pairs, 1, N * N, N * N * bytes, type);
-    trial_expect_sha256(trial, fp8_products[item].sha256);
 }
 
 const struct family fp8_checks = {"golden", fp8_run, ITEMS_OF(fp8_products)};

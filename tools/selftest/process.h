@@ -11,7 +11,7 @@
 
 /** What a check came to on an ISA. */
 struct result {
-    unsigned char digest[SHA256_BYTES];
+    uint64_t hash;
     char fault[TRIAL_FAULT_BYTES + 80]; /**< empty: none */
 };
 

