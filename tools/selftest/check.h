@@ -48,9 +48,6 @@ void *trial_noise(struct trial *trial, size_t size, uint64_t seed);
 /** Returns the next number of a generator (splitmix64). */
 uint64_t next_random(uint64_t *state);
 
-/** Writes an id at index i of an array of that type, at any address. */
-void put_id(void *ids, inlay_id_type type, size_t i, int64_t id);
-
 /** Returns an array of n numbers of a type, at any address, each in [low, low + count), that depend on *state alone. */
 void *trial_ids(struct trial *trial, inlay_id_type type, size_t n, int64_t low, uint64_t count, uint64_t *state);
 
@@ -103,6 +100,6 @@ const char *item_name(const struct family *family, size_t item);
 /** The names of items that are types of elements. */
 const char *element_item(size_t item);
 
-extern const struct family golden_checks, fp8_checks, ggml_checks, gather_checks, quantize_checks, layer_checks,
-    wide_checks, type_checks, backward_checks, plain_checks, recipe_checks, sinusoid_checks, rotary_checks,
-    random_checks, ngram_checks, error_checks;
+extern const struct family golden_checks, ggml_checks, gather_checks, quantize_checks, layer_checks, wide_checks,
+    type_checks, backward_checks, plain_checks, recipe_checks, sinusoid_checks, rotary_checks, random_checks,
+    ngram_checks, error_checks;

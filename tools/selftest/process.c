@@ -18,9 +18,9 @@
 /* ---- The checks ------------------------------------------------------------------------------------------------- */
 
 static const struct family *const families[] = {
-    &golden_checks, &fp8_checks,    &ggml_checks,     &gather_checks, &quantize_checks, &layer_checks,
-    &wide_checks,   &type_checks,   &backward_checks, &plain_checks,  &recipe_checks,   &sinusoid_checks,
-    &rotary_checks, &random_checks, &ngram_checks,    &error_checks,
+    &golden_checks,   &ggml_checks,   &gather_checks,   &quantize_checks, &layer_checks,
+    &wide_checks,     &type_checks,   &backward_checks, &plain_checks,    &recipe_checks,
+    &sinusoid_checks, &rotary_checks, &random_checks,   &ngram_checks,    &error_checks,
 };
 
 /* Returns the family of a check and its item there; null past the last check. */

@@ -72,7 +72,7 @@ void *trial_floats(struct trial *trial, size_t n, uint64_t seed)
     return floats;
 }
 
-void put_id(void *ids, inlay_id_type type, size_t i, int64_t id)
+static void put_id(void *ids, inlay_id_type type, size_t i, int64_t id)
 {
     static const size_t sizes[] = {[INLAY_ID_I32] = 4, [INLAY_ID_I64] = 8, [INLAY_ID_U8] = 1,
                                    [INLAY_ID_U16] = 2, [INLAY_ID_I16] = 2, [INLAY_ID_U32] = 4};
