@@ -129,13 +129,13 @@ static bool run(const struct feature_case *wanted, const struct inlay_kernels *k
                 uint64_t *hash)
 {
     const size_t item = item_named(wanted->family, wanted->check);
-    struct trial trial = {.hash = EMPTY_HASH, .executor = executor};
+    struct trial trial = trial_begin();
+    trial.executor = executor;
     inlay_dispatch_use(kernels);
     wanted->family->run(&trial, item);
     if (wanted->family == &layer_checks && *item_name(&wide_checks, item) != '\0') /* the same layer at another dim */
         wide_checks.run(&trial, item);
     *hash = trial.hash;
-    trial_end(&trial);
     return trial.fault[0] == '\0';
 }
 

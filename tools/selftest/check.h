@@ -13,29 +13,29 @@
 
 #include <inlay/inlay.h>
 
-enum { TRIAL_ARRAYS = 64, TRIAL_SINUSOIDS = 3, TRIAL_FAULT_BYTES = 160, CHECK_NAME_BYTES = 64 };
-
-/** FNV-1a of no bytes. */
-#define EMPTY_HASH UINT64_C(0xcbf29ce484222325)
+enum { TRIAL_FAULT_BYTES = 160, CHECK_NAME_BYTES = 64 };
 
 /** One run of a check under one condition. */
 struct trial {
-    uint64_t hash;                  /**< of the bytes that it got so far; begins as EMPTY_HASH */
+    uint64_t hash;                  /**< of the bytes that it got so far */
     FILE *copy;                     /**< null, or where the bytes that are hashed go as well */
     const inlay_executor *executor; /**< for every call that takes one; null: calls run as a whole */
     inlay_stores stores;            /**< for every layer */
     size_t shift;                   /**< by how many bytes arrays lie off their alignment */
-    void *arrays[TRIAL_ARRAYS];     /**< what trial_array() gave, freed after the check */
-    size_t array_count;
-    inlay_sinusoid *sinusoids[TRIAL_SINUSOIDS]; /**< what trial_sinusoid() gave, likewise */
-    size_t sinusoid_count;
-    char fault[TRIAL_FAULT_BYTES]; /**< what is wrong; empty: nothing */
+    char fault[TRIAL_FAULT_BYTES];  /**< what is wrong; empty: nothing */
 };
+
+/** Begins a trial, whose executor, stores and shift the caller may set then. It ends the trial before: all arrays and
+    handles of a trial lie in one arena, which is empty now. */
+struct trial trial_begin(void);
+
+/** The memory of the arena, for handles. Nobody need destroy them. */
+extern const inlay_allocator in_arena;
 
 /** The executor of calls in parts, which runs on one thread. */
 extern const inlay_executor out_of_order;
 
-/** Returns an array of `size` bytes with a pattern in it, at any address. It lives as long as the trial. */
+/** Returns an array of `size` bytes with a pattern in it, at any address. */
 void *trial_array(struct trial *trial, size_t size);
 
 /** Returns an array of n floats of ordinary size, with signed zeros and subnormals among them, that depend on `seed`
@@ -51,6 +51,9 @@ uint64_t next_random(uint64_t *state);
 /** Returns an array of n numbers of a type, at any address, each in [low, low + count), that depend on *state alone. */
 void *trial_ids(struct trial *trial, inlay_id_type type, size_t n, int64_t low, uint64_t count, uint64_t *state);
 
+/** Returns a view of a random table of any type, with scales and zero points where the type has them. */
+inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed);
+
 /** Adds data [size] to the hash: FNV-1a of 64 bits, which depends on each bit and on their order. */
 void trial_bytes(struct trial *trial, const void *data, size_t size);
 
@@ -61,21 +64,14 @@ void trial_rows(struct trial *trial, const void *rows, size_t n, size_t dim, siz
 /** Says what is wrong. Only the first fault is kept. */
 void trial_fault(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** Returns whether a call succeeded, and says so if it did not. */
-bool trial_ok(struct trial *trial, const char *call, inlay_status status);
+/** Says so if a call did not succeed. */
+void trial_ok(struct trial *trial, const char *call, inlay_status status);
 
-/** Returns a sinusoid that lives as long as the trial; null if it cannot be made, which is a fault. */
+/** Returns a sinusoid; null if it cannot be made, which is a fault. */
 inlay_sinusoid *trial_sinusoid(struct trial *trial, const inlay_sinusoid_spec *spec);
 
-/** Makes a layer, writes its output for a batch, and returns whether both succeeded, which else is a fault. */
-bool trial_forward(struct trial *trial, const inlay_layer_spec *spec, const inlay_batch *batch, void *out,
-                   size_t stride_bytes);
-
-/** Frees what the trial owns. */
-void trial_end(struct trial *trial);
-
-/** Returns a view of a random table of any type, with scales and zero points where the type has them. */
-inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed);
+/** Makes a layer and adds its output for a batch to the hash, which has so many rows. */
+void trial_forward(struct trial *trial, const inlay_layer_spec *spec, const inlay_batch *batch, size_t rows);
 
 /** Returns whether rows of a type can have `dim` columns, which are whole blocks and groups. */
 bool has_dim(inlay_element_type type, size_t dim);

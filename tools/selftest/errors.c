@@ -119,10 +119,9 @@ static void error_run(struct trial *trial, size_t item)
         memcpy(change->field, change->value, change->bytes);
     inlay_layer *layer;
     inlay_fault fault = no_place;
-    inlay_status status = inlay_layer_create(&call.spec, NULL, &layer);
+    inlay_status status = inlay_layer_create(&call.spec, &in_arena, &layer);
     if (status == INLAY_OK)
         status = inlay_forward(layer, &call.batch, call.out, call.stride, &call.executor, &fault);
-    inlay_layer_destroy(layer);
     if (status != wanted->status)
         trial_fault(trial, "the status is %d, not %d", (int)status, (int)wanted->status);
     if (memcmp(call.output, before, OUT_BYTES) != 0)

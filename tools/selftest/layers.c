@@ -216,11 +216,7 @@ static void make_batch(struct trial *trial, const struct layer_check *wanted, st
 
 static void forward(struct trial *trial, const struct call *call)
 {
-    const inlay_element_type type = call->spec.out_type;
-    const size_t dim = call->tokens.dim, stride = inlay_table_row_bytes(type, dim) + 2;
-    void *out = trial_array(trial, call->rows * stride);
-    if (trial_forward(trial, &call->spec, &call->batch, out, stride))
-        trial_rows(trial, out, call->rows, dim, stride, type);
+    trial_forward(trial, &call->spec, &call->batch, call->rows);
 }
 
 /* Returns a gradient of `rows` rows that already holds something. */
@@ -238,16 +234,13 @@ static void backward(struct trial *trial, const struct call *call)
     to.positions = gradient_of(trial, call->spec.positions != NULL, POSITION_ROWS, dim);
     to.segments = gradient_of(trial, call->spec.segments != NULL, SEGMENT_TYPES, dim);
     inlay_layer *layer;
-    if (trial_ok(trial, "inlay_layer_create", inlay_layer_create(&call->spec, NULL, &layer)) &&
-        trial_ok(trial, "inlay_backward",
-                 inlay_backward(layer, &call->batch, from, stride, &to, trial->executor, NULL))) {
-        trial_rows(trial, to.tokens, call->tokens.rows, dim, stride, INLAY_F32);
-        if (to.positions != NULL)
-            trial_rows(trial, to.positions, POSITION_ROWS, dim, stride, INLAY_F32);
-        if (to.segments != NULL)
-            trial_rows(trial, to.segments, SEGMENT_TYPES, dim, stride, INLAY_F32);
-    }
-    inlay_layer_destroy(layer);
+    trial_ok(trial, "inlay_layer_create", inlay_layer_create(&call->spec, &in_arena, &layer));
+    trial_ok(trial, "inlay_backward", inlay_backward(layer, &call->batch, from, stride, &to, trial->executor, NULL));
+    trial_rows(trial, to.tokens, call->tokens.rows, dim, stride, INLAY_F32);
+    if (to.positions != NULL)
+        trial_rows(trial, to.positions, POSITION_ROWS, dim, stride, INLAY_F32);
+    if (to.segments != NULL)
+        trial_rows(trial, to.segments, SEGMENT_TYPES, dim, stride, INLAY_F32);
 }
 
 /* Runs a check at dims [count], of which its type of tables may not have all. */

@@ -92,39 +92,39 @@ static void set_flush(bool flush)
 }
 
 /* Runs a check under a condition; `copy` gets the bytes that it hashes. */
-static void run_check(size_t check, const struct condition *condition, FILE *copy, struct result *result)
+static struct trial run_check(const struct family *family, size_t item, const struct condition *condition, FILE *copy)
 {
-    size_t item;
-    const struct family *family = family_of(check, &item);
-    struct trial trial = {.hash = EMPTY_HASH,
-                          .copy = copy,
-                          .executor = condition->parts ? &out_of_order : NULL,
-                          .stores = condition->stores,
-                          .shift = condition->shift};
+    struct trial trial = trial_begin();
+    trial.copy = copy;
+    trial.executor = condition->parts ? &out_of_order : NULL;
+    trial.stores = condition->stores;
+    trial.shift = condition->shift;
     fesetround(condition->rounding);
     set_flush(condition->flush);
     family->run(&trial, item);
     set_flush(false);
     fesetround(FE_TONEAREST);
-    result->hash = trial.hash;
-    strcpy(result->fault, trial.fault);
-    trial_end(&trial);
+    return trial;
 }
 
-/* Runs a check under all conditions; those after the first must change nothing. `copy` gets the bytes of the first. */
-static void judge(size_t check, FILE *copy, struct result *result)
+/* Runs a check under all conditions; those after the first must change nothing. With a copy, which gets the bytes of
+   the first, it is the only one. */
+static struct result judge(size_t check, FILE *copy)
 {
     size_t item;
-    const size_t last = family_of(check, &item)->once ? 1 : CONDITIONS;
-    run_check(check, &conditions[0], copy, result);
-    for (size_t i = 1; i < last && result->fault[0] == '\0'; i++) {
-        struct result other;
-        run_check(check, &conditions[i], NULL, &other);
+    const struct family *family = family_of(check, &item);
+    const struct trial plain = run_check(family, item, &conditions[0], copy);
+    struct result result = {plain.hash, ""};
+    append(result.fault, sizeof result.fault, "%s", plain.fault);
+    const size_t last = family->once || copy != NULL ? 1 : CONDITIONS;
+    for (size_t i = 1; i < last && result.fault[0] == '\0'; i++) {
+        const struct trial other = run_check(family, item, &conditions[i], NULL);
         if (other.fault[0] != '\0')
-            append(result->fault, sizeof result->fault, "%s (%s)", other.fault, conditions[i].name);
-        else if (other.hash != result->hash)
-            append(result->fault, sizeof result->fault, "%s change the result", conditions[i].name);
+            append(result.fault, sizeof result.fault, "%s (%s)", other.fault, conditions[i].name);
+        else if (other.hash != plain.hash)
+            append(result.fault, sizeof result.fault, "%s change the result", conditions[i].name);
     }
+    return result;
 }
 
 /* ---- The child processes ---------------------------------------------------------------------------------------- */
@@ -163,9 +163,8 @@ struct child child_start(const char *isa, size_t first, size_t count, bool copie
     if (!use_isa(isa))
         exit(MISUSED);
     for (size_t check = first; check < first + count; check++) {
-        struct result result;
         alarm(SECONDS_MOST);
-        judge(check, copies ? pipe_end : NULL, &result);
+        const struct result result = judge(check, copies ? pipe_end : NULL);
         if (!copies)
             fwrite(&result, sizeof result, 1, pipe_end);
         fflush(pipe_end);

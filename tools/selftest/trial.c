@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trial that a check of `inlay selftest` runs in: its executor, its arrays, its random data, its hash and its
- * fault.
+ * The trial that a check of `inlay selftest` runs in: its arena, its executor, its random data, its hash and its fault.
  */
 #include "selftest/check.h"
 
@@ -11,25 +10,38 @@
 
 #include "text/message.h"
 
-const char *item_name(const struct family *family, size_t item)
-{
-    if (family->rows == NULL)
-        return family->item(item);
-    const char *row = (const char *)family->rows + item * family->row_bytes;
-    return item < family->row_count ? *(const char *const *)(const void *)row : NULL;
-}
+/* ---- The arena -------------------------------------------------------------------------------------------------- */
 
-/* The executor of calls in parts: every second part from the last one on, then the others. */
-static void run_out_of_order(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+enum { ARENA_BYTES = 1 << 25, LINE = 64 };
+
+static _Alignas(LINE) unsigned char arena[ARENA_BYTES];
+static size_t arena_used;
+
+/* Returns whole lines with a pattern in them, and one more than the bytes need, for shifts. */
+static void *allocate(void *ctx, size_t bytes)
 {
     (void)ctx;
-    for (size_t parity = 0; parity < 2; parity++)
-        for (size_t i = count; i-- > 0;)
-            if (i % 2 == parity)
-                task(arg, i);
+    const size_t whole = (bytes / LINE + 2) * LINE;
+    if (whole > ARENA_BYTES - arena_used)
+        exit(out_of_memory("a check", (double)whole));
+    arena_used += whole;
+    return memset(arena + arena_used - whole, 0x5a, whole);
 }
 
-const inlay_executor out_of_order = {NULL, run_out_of_order, 3};
+static void release(void *ctx, void *memory)
+{
+    (void)ctx;
+    (void)memory;
+}
+
+const inlay_allocator in_arena = {NULL, allocate, release};
+
+void *trial_array(struct trial *trial, size_t size)
+{
+    return (unsigned char *)allocate(NULL, size) + trial->shift;
+}
+
+/* ---- Random data ------------------------------------------------------------------------------------------------ */
 
 uint64_t next_random(uint64_t *state)
 {
@@ -37,17 +49,6 @@ uint64_t next_random(uint64_t *state)
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
     x = (x ^ x >> 27) * 0x94d049bb133111eb;
     return x ^ x >> 31;
-}
-
-void *trial_array(struct trial *trial, size_t size)
-{
-    const size_t whole = size + 64;
-    unsigned char *array = trial->array_count < TRIAL_ARRAYS ? malloc(whole) : NULL;
-    if (array == NULL)
-        exit(out_of_memory("a check", (double)whole));
-    memset(array, 0x5a, whole);
-    trial->arrays[trial->array_count++] = array;
-    return array + trial->shift;
 }
 
 void *trial_noise(struct trial *trial, size_t size, uint64_t seed)
@@ -72,57 +73,52 @@ void *trial_floats(struct trial *trial, size_t n, uint64_t seed)
     return floats;
 }
 
-static void put_id(void *ids, inlay_id_type type, size_t i, int64_t id)
+void *trial_ids(struct trial *trial, inlay_id_type type, size_t n, int64_t low, uint64_t count, uint64_t *state)
 {
     static const size_t sizes[] = {[INLAY_ID_I32] = 4, [INLAY_ID_I64] = 8, [INLAY_ID_U8] = 1,
                                    [INLAY_ID_U16] = 2, [INLAY_ID_I16] = 2, [INLAY_ID_U32] = 4};
-    memcpy((unsigned char *)ids + i * sizes[type], &id, sizes[type]); /* little-endian */
+    unsigned char *ids = trial_array(trial, n * sizeof(int64_t));
+    for (size_t i = 0; i < n; i++) {
+        const int64_t id = low + (int64_t)(next_random(state) % count);
+        memcpy(ids + i * sizes[type], &id, sizes[type]); /* little-endian */
+    }
+    return ids;
 }
 
-void *trial_ids(struct trial *trial, inlay_id_type type, size_t n, int64_t low, uint64_t count, uint64_t *state)
+/* ---- Results ---------------------------------------------------------------------------------------------------- */
+
+struct trial trial_begin(void)
 {
-    void *ids = trial_array(trial, n * sizeof(int64_t));
-    for (size_t i = 0; i < n; i++)
-        put_id(ids, type, i, low + (int64_t)(next_random(state) % count));
-    return ids;
+    arena_used = 0;
+    return (struct trial){.hash = 0xcbf29ce484222325}; /* FNV-1a's of no bytes */
 }
 
 void trial_bytes(struct trial *trial, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
     for (size_t i = 0; i < size; i++)
-        trial->hash = (trial->hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+        trial->hash = (trial->hash ^ bytes[i]) * 0x100000001b3;
     if (trial->copy != NULL)
         fwrite(data, 1, size, trial->copy);
 }
 
-/* Returns the bits of an element. The sign and payload of a NaN may differ between machines: each is the same one. */
-static uint32_t element_at(const unsigned char *element, inlay_element_type type)
-{
-    uint32_t bits = 0;
-    memcpy(&bits, element, type == INLAY_F32 ? 4 : 2); /* little-endian */
-    const uint32_t infinity = type == INLAY_F32 ? 0x7f800000 : type == INLAY_F16 ? 0x7c00 : 0x7f80;
-    const uint32_t sign = type == INLAY_F32 ? 0x80000000 : 0x8000;
-    const uint32_t nan = type == INLAY_F32 ? 0x7fc00000 : 0x7fff; /* as PyTorch's */
-    return (bits & ~sign) > infinity ? nan : bits;
-}
-
+/* The sign and payload of a NaN may differ between machines: each becomes the one of PyTorch's files. */
 void trial_rows(struct trial *trial, const void *rows, size_t n, size_t dim, size_t stride_bytes,
                 inlay_element_type type)
 {
     const size_t bytes = type == INLAY_F32 ? 4 : 2;
-    unsigned char *copy = malloc(n * stride_bytes);
-    if (copy == NULL)
-        exit(out_of_memory("a check", (double)n * (double)stride_bytes));
-    memcpy(copy, rows, n * stride_bytes);
-    for (size_t i = 0; i < n; i++)
+    const uint32_t infinity = type == INLAY_F32 ? 0x7f800000 : type == INLAY_F16 ? 0x7c00 : 0x7f80;
+    const uint32_t magnitude = type == INLAY_F32 ? 0x7fffffff : 0x7fff;
+    const uint32_t nan = type == INLAY_F32 ? 0x7fc00000 : 0x7fff;
+    for (const unsigned char *row = rows; n > 0; n--, row += stride_bytes) {
         for (size_t column = 0; column < dim; column++) {
-            unsigned char *element = copy + i * stride_bytes + column * bytes;
-            const uint32_t bits = element_at(element, type);
-            memcpy(element, &bits, bytes);
+            uint32_t bits = 0;
+            memcpy(&bits, row + column * bytes, bytes); /* little-endian */
+            bits = (bits & magnitude) > infinity ? nan : bits;
+            trial_bytes(trial, &bits, bytes);
         }
-    trial_bytes(trial, copy, n * stride_bytes);
-    free(copy);
+        trial_bytes(trial, row + dim * bytes, stride_bytes - dim * bytes);
+    }
 }
 
 void trial_fault(struct trial *trial, const char *format, ...)
@@ -135,38 +131,49 @@ void trial_fault(struct trial *trial, const char *format, ...)
     va_end(arguments);
 }
 
-bool trial_ok(struct trial *trial, const char *call, inlay_status status)
+/* ---- Calls ------------------------------------------------------------------------------------------------------ */
+
+/* The executor of calls in parts: every second part from the last one on, then the others. */
+static void run_out_of_order(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    (void)ctx;
+    for (size_t parity = 0; parity < 2; parity++)
+        for (size_t i = count; i-- > 0;)
+            if (i % 2 == parity)
+                task(arg, i);
+}
+
+const inlay_executor out_of_order = {NULL, run_out_of_order, 3};
+
+void trial_ok(struct trial *trial, const char *call, inlay_status status)
 {
     if (status != INLAY_OK)
         trial_fault(trial, "%s fails: %s", call, inlay_status_string(status));
-    return status == INLAY_OK;
 }
 
 inlay_sinusoid *trial_sinusoid(struct trial *trial, const inlay_sinusoid_spec *spec)
 {
-    if (trial->sinusoid_count == TRIAL_SINUSOIDS) {
-        trial_fault(trial, "the check has more than %d sinusoids", TRIAL_SINUSOIDS);
-        return NULL;
-    }
-    inlay_sinusoid **sinusoid = &trial->sinusoids[trial->sinusoid_count++];
-    return trial_ok(trial, "inlay_sinusoid_create", inlay_sinusoid_create(spec, NULL, sinusoid)) ? *sinusoid : NULL;
+    inlay_sinusoid *sinusoid;
+    trial_ok(trial, "inlay_sinusoid_create", inlay_sinusoid_create(spec, &in_arena, &sinusoid));
+    return sinusoid;
 }
 
-bool trial_forward(struct trial *trial, const inlay_layer_spec *spec, const inlay_batch *batch, void *out,
-                   size_t stride_bytes)
+void trial_forward(struct trial *trial, const inlay_layer_spec *spec, const inlay_batch *batch, size_t rows)
 {
+    const size_t dim = spec->tokens->dim, stride = inlay_table_row_bytes(spec->out_type, dim) + 2;
+    void *out = trial_array(trial, rows * stride);
     inlay_layer *layer;
-    const bool good =
-        trial_ok(trial, "inlay_layer_create", inlay_layer_create(spec, NULL, &layer)) &&
-        trial_ok(trial, "inlay_forward", inlay_forward(layer, batch, out, stride_bytes, trial->executor, NULL));
-    inlay_layer_destroy(layer);
-    return good;
+    trial_ok(trial, "inlay_layer_create", inlay_layer_create(spec, &in_arena, &layer));
+    trial_ok(trial, "inlay_forward", inlay_forward(layer, batch, out, stride, trial->executor, NULL));
+    trial_rows(trial, out, rows, dim, stride, spec->out_type);
 }
 
-void trial_end(struct trial *trial)
+/* ---- Families --------------------------------------------------------------------------------------------------- */
+
+const char *item_name(const struct family *family, size_t item)
 {
-    for (size_t i = 0; i < trial->sinusoid_count; i++)
-        inlay_sinusoid_destroy(trial->sinusoids[i]);
-    for (size_t i = 0; i < trial->array_count; i++)
-        free(trial->arrays[i]);
+    if (family->rows == NULL)
+        return family->item(item);
+    const char *row = (const char *)family->rows + item * family->row_bytes;
+    return item < family->row_count ? *(const char *const *)(const void *)row : NULL;
 }
