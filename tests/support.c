@@ -191,21 +191,6 @@ struct digest sha256(const void *bytes, size_t n)
     return digest;
 }
 
-void set_flush(bool flush)
-{
-#if defined(__x86_64__)
-    unsigned mxcsr = __builtin_ia32_stmxcsr();
-    __builtin_ia32_ldmxcsr(flush ? mxcsr | 0x8040 : mxcsr & ~0x8040u);
-#elif defined(__aarch64__)
-    uint64_t fpcr;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
-    fpcr = flush ? fpcr | UINT64_C(1) << 24 : fpcr & ~(UINT64_C(1) << 24);
-    __asm__ volatile("msr fpcr, %0" ::"r"(fpcr));
-#else
-    (void)flush;
-#endif
-}
-
 void set_environment(int environment)
 {
     static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};

@@ -7,6 +7,7 @@
 
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
+#include "flush.h"
 
 #include <inlay/inlay.h>
 
@@ -97,9 +98,6 @@ struct digest {
     char text[65];
 };
 struct digest sha256(const void *bytes, size_t n);
-
-/* The control bits beside the rounding mode: flush-to-zero of results and of operands. */
-void set_flush(bool flush);
 
 /* The floating-point environments of hosts: four rounding modes, each without and with flush-to-zero. The first is the
    default. */

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../tests/flush.h"
 #include "text/message.h"
 
 /* ---- The checks ------------------------------------------------------------------------------------------------- */
@@ -74,22 +75,6 @@ static const struct condition {
 };
 
 enum { CONDITIONS = sizeof conditions / sizeof *conditions };
-
-/* Sets flush-to-zero of results and operands, where it is known how. */
-static void set_flush(bool flush)
-{
-#if defined(__x86_64__)
-    const unsigned mxcsr = __builtin_ia32_stmxcsr();
-    __builtin_ia32_ldmxcsr(flush ? mxcsr | 0x8040 : mxcsr & ~0x8040u);
-#elif defined(__aarch64__)
-    uint64_t fpcr;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
-    fpcr = flush ? fpcr | UINT64_C(1) << 24 : fpcr & ~(UINT64_C(1) << 24);
-    __asm__ volatile("msr fpcr, %0" ::"r"(fpcr));
-#else
-    (void)flush;
-#endif
-}
 
 /* Runs a check under a condition; `copy` gets the bytes that it hashes. */
 static struct trial run_check(const struct family *family, size_t item, const struct condition *condition, FILE *copy)
