@@ -83,19 +83,18 @@ struct family {
     void (*run)(struct trial *trial, size_t item);
     const void *rows; /**< null: items are numbers */
     size_t row_bytes, row_count;
-    const char *(*item)(size_t item); /**< of numbers: the name; empty: no check, null: past the last one */
+    const char *(*item)(size_t item); /**< of numbers: the name; null: past the last one */
     bool once;                        /**< whether one condition must do, because each takes long */
 };
 
 /** The fields of a family whose items are the rows of an array. */
 #define ITEMS_OF(table) .rows = (table), .row_bytes = sizeof *(table), .row_count = sizeof(table) / sizeof *(table)
 
-/** Returns the name of an item of a family, as family->item does. */
+/** Returns the name of an item of a family; null past the last one. */
 const char *item_name(const struct family *family, size_t item);
 
 /** The names of items that are types of elements. */
 const char *element_item(size_t item);
 
-extern const struct family golden_checks, ggml_checks, gather_checks, quantize_checks, layer_checks, wide_checks,
-    type_checks, backward_checks, plain_checks, recipe_checks, sinusoid_checks, rotary_checks, random_checks,
-    ngram_checks, error_checks;
+extern const struct family golden_checks, ggml_checks, quantize_checks, layer_checks, wide_checks, type_checks,
+    plain_checks, recipe_checks, sinusoid_checks, rotary_checks, random_checks, ngram_checks, error_checks;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of layers: forward and backward calls by a table of what each layer has, at a narrow odd dim, at one that is
- * cut into parts, and at a wide one.
+ * Checks of layers. Forward and backward calls by a table of what each layer has, at a narrow odd dim, at one that is
+ * cut into parts, and at a wide one; and calls with one bad argument, which must return the status of that argument,
+ * name the place of a bad id, position, segment or offset, and write nothing.
  */
 #include "selftest/check.h"
+
+#include <string.h>
 
 #include "inputs/stored.h"
 
@@ -22,7 +25,7 @@ enum {
 /* What a check changes of a layer that only has float32 tokens with int32 ids. */
 static const struct layer_check {
     const char *name;
-    bool backward; /* whether its gradients are checked too */
+    bool backward, gather; /* whether gradients are checked too, and rows of inlay_gather() */
     bool sinusoid, learned, segments;
     bool weights, token_weights; /* with pooling: of the batch's tokens, of the vocabulary */
     bool padding, starts, position_ids, ragged, shard, extents, mapping;
@@ -50,7 +53,7 @@ static const struct layer_check {
     {"padding with positions", .padding = true, .learned = true, .spec.zero_rows = INLAY_ZERO_ROWS_POSITIONED},
     {"padding-aware positions", .backward = true, .padding = true, .learned = true, .start = 2,
      .spec.zero_rows = INLAY_ZERO_ROWS_POSITIONED, .spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE},
-    {"cached sinusoids", .sinusoid = true, .spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT},
+    {"cached sinusoids", .sinusoid = true, .spec.cached_positions = 100},
     {"computed sinusoids", .sinusoid = true},
     {"sinusoids at 2000000000", .sinusoid = true, .start = 2000000000},
     {"sinusoids at 2147483625", .sinusoid = true, .start = 2147483648 - LENGTH}, /* up to the last position */
@@ -91,29 +94,25 @@ static const struct layer_check {
     {"token mapping and pooling", .ragged = true, .mapping = true, .spec.pooling = INLAY_POOLING_MEAN},
 };
 
-enum { CHECKS = sizeof checks / sizeof *checks };
+enum { ERROR_DIM = 65, ERROR_STRIDE = ERROR_DIM * sizeof(float) + 4 };
 
-static const char *backward_item(size_t item)
-{
-    return item >= CHECKS ? NULL : checks[item].backward ? checks[item].name : "";
-}
-
-/* At a wide dim a large cache would take as long as half of all checks. */
-static const char *wide_item(size_t item)
-{
-    if (item >= CHECKS)
-        return NULL;
-    return checks[item].spec.cached_positions != INLAY_CACHED_POSITIONS_DEFAULT ? checks[item].name : "";
-}
-
-/* The spec of a layer, a batch, and what they point to. */
-struct call {
+/* The call that is being made: the spec of a layer, a batch, an output, and what they point to. */
+static struct call {
     inlay_table tokens, positions, segments;
     inlay_table_extent extents[EXTENTS];
     inlay_layer_spec spec;
     inlay_batch batch;
     size_t rows; /* of the output */
-};
+
+    int64_t offsets[SEQUENCES + 1];
+
+    /* Of calls with errors alone. */
+    int32_t ids[TOKENS];
+    uint8_t segment_ids[TOKENS];
+    inlay_executor executor;
+    unsigned char output[TOKENS * ERROR_STRIDE + 64], *out; /* somewhere in output */
+    size_t stride;
+} call;
 
 static inlay_element_type table_type(const struct layer_check *wanted)
 {
@@ -126,38 +125,38 @@ static const void *part(const void *array, size_t bytes)
     return array != NULL ? (const unsigned char *)array + bytes : NULL;
 }
 
-static void make_tables(struct trial *trial, const struct layer_check *wanted, size_t dim, struct call *call)
+static void make_tables(struct trial *trial, const struct layer_check *wanted, size_t dim)
 {
-    call->tokens = trial_table(trial, table_type(wanted), VOCAB, dim, 1);
-    call->positions = trial_table(trial, INLAY_F32, POSITION_ROWS, dim, 2);
-    call->segments = trial_table(trial, INLAY_F32, SEGMENT_TYPES, dim, 3);
+    call.tokens = trial_table(trial, table_type(wanted), VOCAB, dim, 1);
+    call.positions = trial_table(trial, INLAY_F32, POSITION_ROWS, dim, 2);
+    call.segments = trial_table(trial, INLAY_F32, SEGMENT_TYPES, dim, 3);
     if (wanted->shard) {
-        call->tokens.rows = VOCAB / 2;
-        call->tokens = inlay_table_shard(call->tokens, VOCAB / 4, VOCAB);
+        call.tokens.rows = VOCAB / 2;
+        call.tokens = inlay_table_shard(call.tokens, VOCAB / 4, VOCAB);
     }
     if (wanted->extents) {
-        const inlay_table *whole = &call->tokens;
+        const inlay_table *whole = &call.tokens;
         const struct array scales = stored_array(ARRAY_SCALES, whole->type, EXTENT_ROWS, dim, whole->group);
         const struct array zeros = stored_array(ARRAY_ZEROS, whole->type, EXTENT_ROWS, dim, whole->group);
         for (size_t i = 0; i < EXTENTS; i++)
-            call->extents[i] = (inlay_table_extent){part(whole->data, i * EXTENT_ROWS * whole->stride_bytes),
-                                                    part(whole->scales, i * array_bytes(&scales)),
-                                                    part(whole->zeros, i * array_bytes(&zeros)), i * EXTENT_ROWS};
-        call->tokens = inlay_table_in_extents(call->tokens, call->extents, EXTENTS, EXTENT_ROWS);
+            call.extents[i] = (inlay_table_extent){part(whole->data, i * EXTENT_ROWS * whole->stride_bytes),
+                                                   part(whole->scales, i * array_bytes(&scales)),
+                                                   part(whole->zeros, i * array_bytes(&zeros)), i * EXTENT_ROWS};
+        call.tokens = inlay_table_in_extents(call.tokens, call.extents, EXTENTS, EXTENT_ROWS);
     }
 }
 
-static void make_spec(struct trial *trial, const struct layer_check *wanted, size_t dim, struct call *call)
+static void make_spec(struct trial *trial, const struct layer_check *wanted, size_t dim)
 {
     const inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(dim);
     const bool norm = wanted->spec.norm != INLAY_NORM_NONE;
-    inlay_layer_spec *spec = &call->spec;
+    inlay_layer_spec *spec = &call.spec;
     *spec = wanted->spec;
     spec->size = sizeof *spec;
-    spec->tokens = &call->tokens;
+    spec->tokens = &call.tokens;
     spec->sinusoid = wanted->sinusoid ? trial_sinusoid(trial, &formula) : NULL;
-    spec->positions = wanted->learned ? &call->positions : NULL;
-    spec->segments = wanted->segments ? &call->segments : NULL;
+    spec->positions = wanted->learned ? &call.positions : NULL;
+    spec->segments = wanted->segments ? &call.segments : NULL;
     spec->scale = inlay_sqrt_dim(dim);
     spec->stores = trial->stores;
     spec->padding_id = wanted->padding ? 1 : -1;
@@ -177,13 +176,12 @@ static void make_spec(struct trial *trial, const struct layer_check *wanted, siz
     }
 }
 
-static void make_batch(struct trial *trial, const struct layer_check *wanted, struct call *call)
+static void make_batch(struct trial *trial, const struct layer_check *wanted)
 {
-    static const int64_t offsets[SEQUENCES + 1] = {0, 40, 40, 41, 100, TOKENS};
     static const int64_t starts[SEQUENCES] = {0, 3, 1000000, 29, 30};
     const inlay_id_type type = wanted->id_type != 0 ? wanted->id_type : INLAY_ID_I32;
     const bool any = wanted->spec.bad_id != INLAY_BAD_ID_ERROR;
-    inlay_batch *batch = &call->batch;
+    inlay_batch *batch = &call.batch;
     *batch = inlay_batch_i32(NULL, SEQUENCES, LENGTH, wanted->start);
     batch->ids = trial_ids(trial, type, TOKENS, any ? -VOCAB : 0,
                            any               ? 3 * VOCAB
@@ -200,8 +198,9 @@ static void make_batch(struct trial *trial, const struct layer_check *wanted, st
         batch->segment_ids = trial_ids(trial, INLAY_ID_U8, TOKENS, 0, SEGMENT_TYPES, &(uint64_t){10});
         batch->segment_id_type = INLAY_ID_U8;
     }
+    memcpy(call.offsets, (const int64_t[]){0, 40, 40, 41, 100, TOKENS}, sizeof call.offsets);
     if (wanted->ragged) {
-        batch->offsets = offsets;
+        batch->offsets = call.offsets;
         batch->length = INLAY_LENGTH_FROM_OFFSETS;
         batch->padded_length = wanted->padded_length;
     }
@@ -209,79 +208,169 @@ static void make_batch(struct trial *trial, const struct layer_check *wanted, st
     batch->dropout = wanted->dropout;
     batch->dropout_key = 42;
     batch->dropout_offset = 43;
-    call->rows = wanted->spec.pooling != INLAY_POOLING_NONE ? SEQUENCES
-                 : wanted->padded_length > 0                ? SEQUENCES * wanted->padded_length
-                                                            : TOKENS;
+    call.rows = wanted->spec.pooling != INLAY_POOLING_NONE ? SEQUENCES
+                : wanted->padded_length > 0                ? SEQUENCES * wanted->padded_length
+                                                           : TOKENS;
 }
 
-static void forward(struct trial *trial, const struct call *call)
+/* Makes a call at a dim. */
+static void make_call(struct trial *trial, const struct layer_check *wanted, size_t dim)
 {
-    trial_forward(trial, &call->spec, &call->batch, call->rows);
+    make_tables(trial, wanted, dim);
+    make_spec(trial, wanted, dim);
+    make_batch(trial, wanted);
 }
 
-/* Returns a gradient of `rows` rows that already holds something. */
-static void *gradient_of(struct trial *trial, bool wanted, size_t rows, size_t dim)
+/* Returns a gradient of a table that already holds something; null without a table. */
+static void *gradient_of(struct trial *trial, const inlay_table *table)
 {
-    return wanted ? trial_floats(trial, rows * dim, 12) : NULL;
+    return table != NULL ? trial_floats(trial, table->rows * table->dim, 12) : NULL;
 }
 
-static void backward(struct trial *trial, const struct call *call)
+static void add_gradient(struct trial *trial, const void *gradient, const inlay_table *table)
 {
-    const size_t dim = call->tokens.dim, stride = dim * sizeof(float);
-    const void *from = trial_floats(trial, call->rows * dim, 13);
+    if (gradient != NULL)
+        trial_rows(trial, gradient, table->rows, table->dim, table->dim * sizeof(float), INLAY_F32);
+}
+
+static void backward(struct trial *trial)
+{
+    const size_t dim = call.tokens.dim;
+    const void *from = trial_floats(trial, call.rows * dim, 13);
     inlay_gradients to = inlay_gradients_none(dim);
-    to.tokens = gradient_of(trial, true, call->tokens.rows, dim);
-    to.positions = gradient_of(trial, call->spec.positions != NULL, POSITION_ROWS, dim);
-    to.segments = gradient_of(trial, call->spec.segments != NULL, SEGMENT_TYPES, dim);
+    to.tokens = gradient_of(trial, call.spec.tokens);
+    to.positions = gradient_of(trial, call.spec.positions);
+    to.segments = gradient_of(trial, call.spec.segments);
     inlay_layer *layer;
-    trial_ok(trial, "inlay_layer_create", inlay_layer_create(&call->spec, &in_arena, &layer));
-    trial_ok(trial, "inlay_backward", inlay_backward(layer, &call->batch, from, stride, &to, trial->executor, NULL));
-    trial_rows(trial, to.tokens, call->tokens.rows, dim, stride, INLAY_F32);
-    if (to.positions != NULL)
-        trial_rows(trial, to.positions, POSITION_ROWS, dim, stride, INLAY_F32);
-    if (to.segments != NULL)
-        trial_rows(trial, to.segments, SEGMENT_TYPES, dim, stride, INLAY_F32);
+    trial_ok(trial, "inlay_layer_create", inlay_layer_create(&call.spec, &in_arena, &layer));
+    trial_ok(trial, "inlay_backward",
+             inlay_backward(layer, &call.batch, from, dim * sizeof(float), &to, trial->executor, NULL));
+    add_gradient(trial, to.tokens, call.spec.tokens);
+    add_gradient(trial, to.positions, call.spec.positions);
+    add_gradient(trial, to.segments, call.spec.segments);
 }
 
-/* Runs a check at dims [count], of which its type of tables may not have all. */
-static void run_check(struct trial *trial, const struct layer_check *wanted, const size_t *dims, size_t count,
-                      void (*run)(struct trial *, const struct call *))
+static void gather(struct trial *trial)
 {
-    for (size_t d = 0; d < count; d++) {
-        struct call call;
-        if (!has_dim(table_type(wanted), dims[d]))
-            continue;
-        make_tables(trial, wanted, dims[d], &call);
-        make_spec(trial, wanted, dims[d], &call);
-        make_batch(trial, wanted, &call);
-        run(trial, &call);
-    }
+    const size_t dim = call.tokens.dim, stride = dim * sizeof(float) + 3;
+    void *out = trial_array(trial, TOKENS * stride);
+    trial_ok(trial, "inlay_gather",
+             inlay_gather(&call.tokens, call.batch.ids, INLAY_ID_I32, TOKENS, 1, out, stride, trial->executor, NULL));
+    trial_rows(trial, out, TOKENS, dim, stride, INLAY_F32);
 }
 
-static const size_t dims[] = {41, 512}, wide_dim = 1024;
+/* Runs a check at a dim, if its type of tables can have it. */
+static void run_check(struct trial *trial, const struct layer_check *wanted, size_t dim)
+{
+    if (!has_dim(table_type(wanted), dim))
+        return;
+    make_call(trial, wanted, dim);
+    trial_forward(trial, &call.spec, &call.batch, call.rows);
+    if (wanted->backward)
+        backward(trial);
+    if (wanted->gather)
+        gather(trial);
+}
 
 static void layer_run(struct trial *trial, size_t item)
 {
-    run_check(trial, &checks[item], dims, 2, forward);
+    run_check(trial, &checks[item], 41);
+    run_check(trial, &checks[item], 512);
 }
 
 static void wide_run(struct trial *trial, size_t item)
 {
-    run_check(trial, &checks[item], &wide_dim, 1, forward);
+    run_check(trial, &checks[item], 1024);
 }
 
 static void type_run(struct trial *trial, size_t item)
 {
-    const struct layer_check wanted = {.learned = true, .table_type = (inlay_element_type)(item + 1)};
-    run_check(trial, &wanted, dims, 2, forward);
-}
-
-static void backward_run(struct trial *trial, size_t item)
-{
-    run_check(trial, &checks[item], dims, 2, backward);
+    const struct layer_check wanted = {.learned = true, .gather = true, .table_type = (inlay_element_type)(item + 1)};
+    run_check(trial, &wanted, 1);
+    run_check(trial, &wanted, 41);
+    run_check(trial, &wanted, 512);
 }
 
 const struct family layer_checks = {"layer", layer_run, ITEMS_OF(checks)};
-const struct family wide_checks = {"wide layer", wide_run, .item = wide_item, .once = true};
+const struct family wide_checks = {"wide layer", wide_run, ITEMS_OF(checks), .once = true};
 const struct family type_checks = {"layer of", type_run, .item = element_item};
-const struct family backward_checks = {"backward", backward_run, .item = backward_item};
+
+/* ---- Errors ----------------------------------------------------------------------------------------------------- */
+
+/* What a check puts in a field of the call. */
+#define SET(field, value) &call.field, &(const __typeof__(call.field)){value}, sizeof call.field
+
+static const struct error_check {
+    const char *name;
+    inlay_status status;
+    inlay_fault place; /* 0: the status has none */
+    struct change {
+        void *field;
+        const void *value;
+        size_t bytes;
+    } changes[3];
+} errors[] = {
+    {"negative id", INLAY_ERROR_ID, {2, 7, -5}, {{SET(ids[2 * LENGTH + 7], -5)}}},
+    {"id past the vocabulary", INLAY_ERROR_ID, {SEQUENCES - 1, LENGTH - 1, VOCAB}, {{SET(ids[TOKENS - 1], VOCAB)}}},
+    {"first of two bad ids",
+     INLAY_ERROR_ID,
+     {1, 0, 2147483647},
+     {{SET(ids[LENGTH], 2147483647)}, {SET(ids[TOKENS - 2], -1)}}},
+    {"position past the table",
+     INLAY_ERROR_POSITION,
+     {0, LENGTH - 1, POSITION_ROWS},
+     {{SET(batch.start, POSITION_ROWS - LENGTH + 1)}}},
+    {"negative position", INLAY_ERROR_POSITION, {0, 0, -1}, {{SET(batch.start, -1)}}},
+    {"segment past the types", INLAY_ERROR_SEGMENT, {0, 3, SEGMENT_TYPES}, {{SET(segment_ids[3], SEGMENT_TYPES)}}},
+    {"decreasing offsets",
+     INLAY_ERROR_OFFSETS,
+     {2, 0, 39},
+     {{SET(batch.offsets, call.offsets)}, {SET(batch.length, TOKENS)}, {SET(offsets[2], 39)}}},
+    {"short stride", INLAY_ERROR_STRIDE, .changes = {{SET(stride, ERROR_DIM * sizeof(float) - 1)}}},
+    {"null ids", INLAY_ERROR_NULL, .changes = {{SET(batch.ids, NULL)}}},
+    {"null output", INLAY_ERROR_NULL, .changes = {{SET(out, NULL)}}},
+    {"type that is none", INLAY_ERROR_OPTION, .changes = {{SET(batch.id_type, (inlay_id_type)77)}}},
+    {"dropout of everything", INLAY_ERROR_OPTION, .changes = {{SET(batch.dropout, 1)}}},
+    {"batch larger than memory", INLAY_ERROR_OVERFLOW, .changes = {{SET(batch.sequences, SIZE_MAX / 2)}}},
+    {"output over ids", INLAY_ERROR_OVERLAP, .changes = {{SET(batch.ids, call.output + 5)}}},
+    {"executor without threads", INLAY_ERROR_OPTION, .changes = {{SET(executor.threads, 0)}}},
+    {"table without columns", INLAY_ERROR_SHAPE, .changes = {{SET(tokens.dim, 0)}}},
+    {"positions of another dim", INLAY_ERROR_SHAPE, .changes = {{SET(positions.dim, ERROR_DIM - 1)}}},
+    {"negative epsilon", INLAY_ERROR_OPTION, .changes = {{SET(spec.norm, INLAY_NORM_RMS)}, {SET(spec.epsilon, -1)}}},
+    {"spec of unknown size", INLAY_ERROR_OPTION, .changes = {{SET(spec.size, 2000)}}},
+};
+
+static void error_run(struct trial *trial, size_t item)
+{
+    static const struct layer_check layer_of_errors = {.learned = true, .segments = true};
+    static const inlay_fault nowhere = {99, 99, 99}; /* what stays if the call writes no place */
+    const struct error_check *wanted = &errors[item];
+    make_call(trial, &layer_of_errors, ERROR_DIM);
+    for (size_t i = 0; i < TOKENS; i++) {
+        call.ids[i] = (int32_t)i;
+        call.segment_ids[i] = (uint8_t)(i % SEGMENT_TYPES);
+    }
+    call.batch.ids = call.ids;
+    call.batch.segment_ids = call.segment_ids;
+    call.executor = out_of_order;
+    memset(call.output, 0x5a, sizeof call.output);
+    call.out = call.output + trial->shift;
+    call.stride = ERROR_STRIDE;
+    for (size_t i = 0; i < 3 && wanted->changes[i].bytes > 0; i++)
+        memcpy(wanted->changes[i].field, wanted->changes[i].value, wanted->changes[i].bytes);
+    inlay_layer *layer;
+    inlay_fault place = nowhere;
+    inlay_status status = inlay_layer_create(&call.spec, &in_arena, &layer);
+    if (status == INLAY_OK)
+        status = inlay_forward(layer, &call.batch, call.out, call.stride, &call.executor, &place);
+    if (status != wanted->status)
+        trial_fault(trial, "the status is %d, not %d", (int)status, (int)wanted->status);
+    if (memcmp(&place, wanted->place.value != 0 ? &wanted->place : &nowhere, sizeof place) != 0)
+        trial_fault(trial, "the place is sequence %zu, token %zu, value %lld", place.sequence, place.token,
+                    (long long)place.value);
+    for (size_t i = 0; i < sizeof call.output; i++)
+        if (call.output[i] != 0x5a)
+            trial_fault(trial, "something is written in spite of the error");
+}
+
+const struct family error_checks = {"error", error_run, ITEMS_OF(errors)};

@@ -19,18 +19,16 @@
 /* ---- The checks ------------------------------------------------------------------------------------------------- */
 
 static const struct family *const families[] = {
-    &golden_checks,   &ggml_checks,   &gather_checks,   &quantize_checks, &layer_checks,
-    &wide_checks,     &type_checks,   &backward_checks, &plain_checks,    &recipe_checks,
-    &sinusoid_checks, &rotary_checks, &random_checks,   &ngram_checks,    &error_checks,
+    &golden_checks, &ggml_checks,     &quantize_checks, &layer_checks,  &wide_checks,  &type_checks,  &plain_checks,
+    &recipe_checks, &sinusoid_checks, &rotary_checks,   &random_checks, &ngram_checks, &error_checks,
 };
 
 /* Returns the family of a check and its item there; null past the last check. */
 static const struct family *family_of(size_t check, size_t *item)
 {
-    const char *name;
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-        for (*item = 0; (name = item_name(families[i], *item)) != NULL; ++*item)
-            if (*name != '\0' && check-- == 0)
+        for (*item = 0; item_name(families[i], *item) != NULL; ++*item)
+            if (check-- == 0)
                 return families[i];
     return NULL;
 }

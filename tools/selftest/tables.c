@@ -11,7 +11,7 @@
 #include "inputs/stored.h"
 #include "text/names.h"
 
-enum { ROWS = 29, IDS = 70, GROUP = 32 };
+enum { GROUP = 32 };
 
 /* Rows are random bytes, so that floats within them are NaN and infinite too; but those of float32 are ordinary. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed)
@@ -40,26 +40,6 @@ const char *element_item(size_t item)
     return enum_name(ELEMENT_TYPES, (int)item + 1);
 }
 
-static void gather_run(struct trial *trial, size_t item)
-{
-    static const size_t dims[] = {1, 67, 512};
-    const inlay_element_type type = (inlay_element_type)(item + 1);
-    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
-        const size_t dim = dims[d], stride = dim * sizeof(float) + 3;
-        if (!has_dim(type, dim))
-            continue;
-        const inlay_table table = trial_table(trial, type, ROWS, dim, item * 16 + d);
-        const void *ids = trial_ids(trial, INLAY_ID_I32, IDS, 0, ROWS, &(uint64_t){item});
-        unsigned char *out = trial_array(trial, IDS * stride);
-        for (int scaled = 0; scaled < 2; scaled++) {
-            const float scale = scaled ? 1.7f : 1;
-            trial_ok(trial, "inlay_gather",
-                     inlay_gather(&table, ids, INLAY_ID_I32, IDS, scale, out, stride, trial->executor, NULL));
-            trial_rows(trial, out, IDS, dim, stride, INLAY_F32);
-        }
-    }
-}
-
 /* Returns memory for an array of a table; null for none. */
 static void *trial_storage(struct trial *trial, const struct array *array)
 {
@@ -69,7 +49,7 @@ static void *trial_storage(struct trial *trial, const struct array *array)
 /* The flat kind without zero points holds no negative values, so that grouped types are always given zero points. */
 static void quantize_run(struct trial *trial, size_t item)
 {
-    enum { DIM = 512 };
+    enum { ROWS = 29, DIM = 512 };
     const inlay_element_type type = (inlay_element_type)(item + 1);
     const inlay_table from = trial_table(trial, INLAY_F32, ROWS, DIM, item);
     const struct array data = stored_array(ARRAY_DATA, type, ROWS, DIM, 0),
@@ -92,7 +72,6 @@ static void quantize_run(struct trial *trial, size_t item)
     trial_bytes(trial, to.zeros, array_bytes(&zeros));
 }
 
-const struct family gather_checks = {"gather", gather_run, .item = element_item};
 const struct family quantize_checks = {"quantize", quantize_run, .item = element_item};
 
 /* ---- Random tables ---------------------------------------------------------------------------------------------- */
@@ -119,26 +98,20 @@ const struct family random_checks = {"random", random_run, ITEMS_OF(random_table
 
 /* ---- The plain operations --------------------------------------------------------------------------------------- */
 
-static void scale_rows(struct trial *trial)
+/* Each has an executor and strides of its own. */
+static void composed_layer(struct trial *trial)
 {
-    enum { N = 200, DIM = 515, STRIDE = DIM * sizeof(float) };
-    const void *x = trial_floats(trial, N * DIM, 5);
-    void *out = trial_array(trial, N * STRIDE);
-    trial_ok(trial, "inlay_scale", inlay_scale(x, STRIDE, N, DIM, 0.3f, out, STRIDE, trial->executor));
-    trial_rows(trial, out, N, DIM, STRIDE, INLAY_F32);
-}
-
-static void add_positions(struct trial *trial)
-{
-    enum { BATCH = 4, SEQ = 50, DIM = 515, STRIDE = DIM * sizeof(float) + 1 };
-    const inlay_table positions = trial_table(trial, INLAY_F16, SEQ + 9, DIM, 7);
-    void *x = trial_array(trial, BATCH * SEQ * STRIDE);
-    const unsigned char *values = trial_floats(trial, BATCH * SEQ * DIM, 6);
-    for (size_t i = 0; i < BATCH * SEQ; i++)
-        memcpy((unsigned char *)x + i * STRIDE, values + i * DIM * sizeof(float), DIM * sizeof(float));
+    enum { SEQUENCES = 4, LENGTH = 50, TOKENS = SEQUENCES * LENGTH, VOCAB = 40, DIM = 515, STRIDE = DIM * 4 + 1 };
+    const inlay_table tokens = trial_table(trial, INLAY_F32, VOCAB, DIM, 5);
+    const inlay_table positions = trial_table(trial, INLAY_F16, LENGTH + 9, DIM, 7);
+    const void *ids = trial_ids(trial, INLAY_ID_I32, TOKENS, 0, VOCAB, &(uint64_t){6});
+    void *rows = trial_array(trial, TOKENS * STRIDE), *out = trial_array(trial, TOKENS * STRIDE);
+    trial_ok(trial, "inlay_gather",
+             inlay_gather(&tokens, ids, INLAY_ID_I32, TOKENS, 1, rows, STRIDE, trial->executor, NULL));
+    trial_ok(trial, "inlay_scale", inlay_scale(rows, STRIDE, TOKENS, DIM, 0.3f, out, STRIDE, trial->executor));
     trial_ok(trial, "inlay_add_positions",
-             inlay_add_positions(x, STRIDE, BATCH, SEQ, &positions, 9, trial->executor, NULL));
-    trial_rows(trial, x, BATCH * SEQ, DIM, STRIDE, INLAY_F32);
+             inlay_add_positions(out, STRIDE, SEQUENCES, LENGTH, &positions, 9, trial->executor, NULL));
+    trial_rows(trial, out, TOKENS, DIM, STRIDE, INLAY_F32);
 }
 
 static void square_roots(struct trial *trial)
@@ -153,8 +126,7 @@ static const struct plain_operation {
     const char *name;
     void (*run)(struct trial *trial);
 } plain_operations[] = {
-    {"scale", scale_rows},
-    {"positions are added", add_positions},
+    {"gather, scale, positions", composed_layer},
     {"square roots of dims", square_roots},
 };
 
