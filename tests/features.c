@@ -133,8 +133,6 @@ static bool run(const struct feature_case *wanted, const struct inlay_kernels *k
     trial.executor = executor;
     inlay_dispatch_use(kernels);
     wanted->family->run(&trial, item);
-    if (wanted->family == &layer_checks) /* the same layer at another dim */
-        wide_checks.run(&trial, item);
     *hash = trial.hash;
     return trial.fault[0] == '\0';
 }

@@ -96,5 +96,5 @@ const char *item_name(const struct family *family, size_t item);
 /** The names of items that are types of elements. */
 const char *element_item(size_t item);
 
-extern const struct family golden_checks, ggml_checks, quantize_checks, layer_checks, wide_checks, type_checks,
-    plain_checks, recipe_checks, sinusoid_checks, rotary_checks, random_checks, ngram_checks, error_checks;
+extern const struct family golden_checks, ggml_checks, quantize_checks, layer_checks, type_checks, plain_checks,
+    recipe_checks, sinusoid_checks, rotary_checks, random_checks, ngram_checks, error_checks;

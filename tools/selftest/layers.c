@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of layers. Forward and backward calls by a table of what each layer has, at a narrow odd dim, at one that is
- * cut into parts, and at a wide one; and calls with one bad argument, which must return the status of that argument,
+ * Checks of layers. Forward and backward calls by a table of what each layer has, at a narrow odd dim and at a wide
+ * one that is cut into parts; and calls with one bad argument, which must return the status of that argument,
  * name the place of a bad id, position, segment or offset, and write nothing.
  */
 #include "selftest/check.h"
@@ -275,11 +275,6 @@ static void run_check(struct trial *trial, const struct layer_check *wanted, siz
 static void layer_run(struct trial *trial, size_t item)
 {
     run_check(trial, &checks[item], 41);
-    run_check(trial, &checks[item], 512);
-}
-
-static void wide_run(struct trial *trial, size_t item)
-{
     run_check(trial, &checks[item], 1024);
 }
 
@@ -292,7 +287,6 @@ static void type_run(struct trial *trial, size_t item)
 }
 
 const struct family layer_checks = {"layer", layer_run, ITEMS_OF(checks)};
-const struct family wide_checks = {"wide layer", wide_run, ITEMS_OF(checks), .once = true};
 const struct family type_checks = {"layer of", type_run, .item = element_item};
 
 /* ---- Errors ----------------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 /* ---- The checks ------------------------------------------------------------------------------------------------- */
 
 static const struct family *const families[] = {
-    &golden_checks, &ggml_checks,     &quantize_checks, &layer_checks,  &wide_checks,  &type_checks,  &plain_checks,
+    &golden_checks, &ggml_checks,     &quantize_checks, &layer_checks,  &type_checks,  &plain_checks,
     &recipe_checks, &sinusoid_checks, &rotary_checks,   &random_checks, &ngram_checks, &error_checks,
 };
 
