@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arrangement and the averaging of heat.h. Sums are doubles, in which not even 2^31 float32 of one sign overflow;
- * a value that is not finite makes a sum that is not.
+ * The arrangement, the averaging and the colours of heat.h. Sums are doubles, in which not even 2^31 float32 of one
+ * sign overflow; a value that is not finite makes a sum that is not.
  */
 #include "pictures/heat.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "text/message.h"
@@ -26,24 +27,18 @@ static size_t column_step_for(size_t columns, size_t most)
     return step == 1 ? 1 : step + step % 2;
 }
 
-static int cell_pixels(size_t room, size_t cells, int least, int most)
-{
-    size_t pixels = room / cells;
-    return pixels < (size_t)least ? least : pixels > (size_t)most ? most : (int)pixels;
-}
-
 /* Returns the arrangement with `across` panels side by side. */
 static struct heat arrange(size_t panels, size_t across, size_t rows, size_t columns, bool labelled)
 {
-    struct heat heat = {.panels = panels, .across = across, .rows = rows, .columns = columns};
+    struct heat heat = {.panels = panels, .across = across, .rows = rows, .columns = columns, .labelled = labelled};
     size_t down = divide_up(panels, across);
     heat.row_step = labelled ? 1 : divide_up(rows, SHRINK_HEIGHT / down);
     heat.column_step = column_step_for(columns, SHRINK_WIDTH / across);
     heat.cell_rows = divide_up(rows, heat.row_step);
     heat.cell_columns = divide_up(columns, heat.column_step);
-    heat.cell_width = cell_pixels(GROW_WIDTH / across, heat.cell_columns, 1, CELL_WIDTH_MOST);
-    heat.cell_height =
-        cell_pixels(GROW_HEIGHT / down, heat.cell_rows, labelled ? HEAT_LABEL_HEIGHT : 1, CELL_HEIGHT_MOST);
+    double least = labelled ? HEAT_LABEL_HEIGHT : 1;
+    heat.cell_width = (int)fmin(fmax((double)(GROW_WIDTH / across / heat.cell_columns), 1), CELL_WIDTH_MOST);
+    heat.cell_height = (int)fmin(fmax((double)(GROW_HEIGHT / down / heat.cell_rows), least), CELL_HEIGHT_MOST);
     return heat;
 }
 
@@ -90,4 +85,68 @@ double heat_mean(const struct heat *heat, size_t panel, size_t cell_row, size_t 
     double count = (double)cell_size(heat->rows, heat->row_step, cell_row) *
                    (double)cell_size(heat->columns, heat->column_step, cell_column);
     return heat->sums[(panel * heat->cell_rows + cell_row) * heat->cell_columns + cell_column] / count;
+}
+
+/* ---- Colours ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * Anchors of the two maps, which were laid out in CIE LCh so that lightness is linear in the value (diverging: L* 30 at
+ * both ends, 96 in the middle; sequential: L* 16 to 94), because lightness is what eyes and grey printers rank by;
+ * between anchors sRGB is interpolated.
+ */
+static const unsigned char diverging[][3] = {
+    {0, 70, 138},    {3, 111, 203},  {90, 154, 242}, {169, 198, 251}, {243, 243, 243},
+    {255, 178, 165}, {244, 112, 97}, {202, 55, 52},  {144, 12, 24},
+};
+
+static const unsigned char sequential[][3] = {
+    {44, 31, 80},  {0, 61, 118},   {0, 89, 128},    {2, 117, 142},   {4, 146, 154},
+    {0, 177, 156}, {96, 204, 143}, {185, 221, 158}, {243, 240, 200},
+};
+
+void heat_choose_colours(struct heat *heat)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t row = 0; row < heat->panels * heat->cell_rows; row++) {
+        for (size_t column = 0; column < heat->cell_columns; column++) {
+            double mean = heat_mean(heat, row / heat->cell_rows, row % heat->cell_rows, column);
+            low = isfinite(mean) ? fmin(low, mean) : low;
+            high = isfinite(mean) ? fmax(high, mean) : high;
+            heat->gaps |= !isfinite(mean);
+        }
+    }
+    if (low > high)
+        low = high = 0;
+    heat->diverging = low < 0 && high > 0;
+    /* A constant still needs two ends; means of float32 that differ by less are one, but for rounding. */
+    double largest = fmax(fabs(low), fabs(high));
+    double margin = high - low <= largest * 0x1p-24 ? fmax(largest / 2, 1) : 0;
+    heat->low = heat->diverging ? -largest : low - margin;
+    heat->high = heat->diverging ? largest : high + margin;
+}
+
+uint32_t heat_colour(const struct heat *heat, double value)
+{
+    if (!isfinite(value))
+        return HEAT_NOT_FINITE;
+    enum { LAST = sizeof diverging / sizeof *diverging - 1 };
+    _Static_assert(sizeof diverging == sizeof sequential, "both maps have as many anchors");
+    const unsigned char(*anchors)[3] = heat->diverging ? diverging : sequential;
+
+    double t = fmin(fmax((value - heat->low) / (heat->high - heat->low), 0), 1) * LAST;
+    size_t i = t < LAST ? (size_t)t : LAST - 1;
+    double part = t - (double)i;
+    uint32_t colour = 0;
+    for (size_t channel = 0; channel < 3; channel++) {
+        double level = anchors[i][channel] + part * (anchors[i + 1][channel] - anchors[i][channel]);
+        colour = colour << 8 | (uint32_t)(level + 0.5);
+    }
+    return colour;
+}
+
+uint32_t heat_ink_on(uint32_t colour)
+{
+    /* Rec. 709 weights, on the encoded values: close enough to choose between two. */
+    double luma = 0.2126 * (colour >> 16) + 0.7152 * (colour >> 8 & 0xff) + 0.0722 * (colour & 0xff);
+    return luma > 140 ? 0x000000 : 0xffffff;
 }

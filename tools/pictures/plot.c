@@ -12,10 +12,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "pictures/colour.h"
 #include "text/message.h"
 
-/* Colours are 0xRRGGBB. */
 enum { INK = 0x202020, INK_SOFT = 0x6a6a6a };
 
 /* Pixels. LINE is from one line of text to the next, MARGIN around the picture, HEAD for title and subtitle. */
@@ -37,8 +35,6 @@ struct frame {
     cairo_t *cr;
     const struct plot *plot;
     const struct heat *heat;
-    struct colour_scale scale;
-    bool gaps;     /* some means are not finite */
     double gutter; /* width to the left of a heat map */
     double width;  /* of a heat map */
     double height;
@@ -96,7 +92,7 @@ static int64_t tick_step(double unit, double least, double room)
 static const char *row_label(const struct plot *plot, size_t panel, int64_t row)
 {
     static char text[LABEL_BYTES];
-    if (plot->label != NULL)
+    if (plot->heat->labelled)
         return plot->label(plot->context, panel, (size_t)row);
     snprintf(text, sizeof text, "%" PRId64, plot->first_row + row);
     return text;
@@ -108,7 +104,7 @@ static void draw_row_axis(const struct frame *frame, size_t panel, double x, dou
     const struct plot *plot = frame->plot;
     const struct heat *heat = frame->heat;
     double unit = (double)heat->cell_height / (double)heat->row_step;
-    int64_t step = plot->label != NULL ? 1 : tick_step(unit, HEAT_LABEL_HEIGHT, ROW_GAP);
+    int64_t step = heat->labelled ? 1 : tick_step(unit, HEAT_LABEL_HEIGHT, ROW_GAP);
     int64_t first = (plot->first_row + step - 1) / step * step - plot->first_row;
     for (int64_t row = first; row < (int64_t)heat->rows; row += step) {
         double centre = y + floor(((double)row + 0.5) * unit);
@@ -153,7 +149,7 @@ static void draw_cells(const struct frame *frame, size_t panel, double x, double
     int stride = cairo_image_surface_get_stride(cells);
     for (size_t row = 0; data != NULL && row < heat->cell_rows; row++, data += stride) {
         for (size_t column = 0; column < heat->cell_columns; column++)
-            ((uint32_t *)(void *)data)[column] = colour_of(&frame->scale, heat_mean(heat, panel, row, column));
+            ((uint32_t *)(void *)data)[column] = heat_colour(heat, heat_mean(heat, panel, row, column));
     }
     cairo_surface_mark_dirty(cells);
     cairo_save(cr);
@@ -173,7 +169,7 @@ static void draw_numbers(const struct frame *frame, size_t panel, double x, doub
     const struct heat *heat = frame->heat;
     if (heat->cell_width < NUMBER_WIDTH || heat->cell_height < NUMBER_HEIGHT || heat->row_step * heat->column_step > 1)
         return;
-    bool small = fmax(-frame->scale.low, frame->scale.high) < 0.01;
+    bool small = fmax(-heat->low, heat->high) < 0.01;
     for (size_t cell = 0; cell < heat->rows * heat->columns; cell++) {
         size_t row = cell / heat->columns, column = cell % heat->columns;
         double value = heat_mean(heat, panel, row, column);
@@ -181,8 +177,7 @@ static void draw_numbers(const struct frame *frame, size_t panel, double x, doub
         snprintf(text, sizeof text, fabs(value) < 1000 && !small ? "%.3f" : "%.2g", value);
         if (isfinite(value))
             draw_text(frame->cr, x + ((double)column + 0.5) * heat->cell_width,
-                      y + ((double)row + 0.5) * heat->cell_height, 0.5, text,
-                      colour_ink_on(colour_of(&frame->scale, value)));
+                      y + ((double)row + 0.5) * heat->cell_height, 0.5, text, heat_ink_on(heat_colour(heat, value)));
     }
 }
 
@@ -219,15 +214,15 @@ static void draw_panel(const struct frame *frame, size_t panel)
 
 static void draw_bar_ticks(const struct frame *frame, double x, double y, double height)
 {
-    const struct colour_scale *scale = &frame->scale;
-    double span = scale->high - scale->low;
+    const struct heat *heat = frame->heat;
+    double span = heat->high - heat->low;
     double step = nice_step(span / fmin(height / BAR_TICK_GAP, BAR_LABELS));
     /* All numbers have as many decimals as the step, so that they are read at a glance. */
-    bool plain = step >= 1e-5 && fmax(fabs(scale->low), fabs(scale->high)) < 1e6;
+    bool plain = step >= 1e-5 && fmax(fabs(heat->low), fabs(heat->high)) < 1e6;
     int decimals = step < 1 ? (int)ceil(-log10(step)) : 0;
     /* Multiples of the step rather than sums, so that 0 is 0 and not a rounding error. */
-    for (double i = ceil(scale->low / step); i * step <= scale->high + span * 1e-9; i++) {
-        double at = y + round((scale->high - i * step) / span * (height - 1));
+    for (double i = ceil(heat->low / step); i * step <= heat->high + span * 1e-9; i++) {
+        double at = y + round((heat->high - i * step) / span * (height - 1));
         char text[LABEL_BYTES];
         /* Plus 0, because -0 + 0 is 0. */
         snprintf(text, sizeof text, plain ? "%.*f" : "%.*g", plain ? decimals : 4, i * step + 0.0);
@@ -244,14 +239,13 @@ static void draw_bar(const struct frame *frame)
     double x = (double)heat->across * (frame->gutter + frame->width + PANEL_GAP);
     double y = HEAD + (heat->panels > 1 ? LINE : 0);
     double height = fmax((double)(down - 1) * (frame->panel_height + MARGIN) + frame->height, BAR_LEAST);
-    double span = frame->scale.high - frame->scale.low;
+    double span = heat->high - heat->low;
     for (double row = 0; row < height; row++)
-        fill(frame->cr, x, y + row, BAR_WIDTH, 1,
-             colour_of(&frame->scale, frame->scale.high - span * (row + 0.5) / height));
+        fill(frame->cr, x, y + row, BAR_WIDTH, 1, heat_colour(heat, heat->high - span * (row + 0.5) / height));
     draw_outline(frame->cr, x, y, BAR_WIDTH, height);
     draw_bar_ticks(frame, x + BAR_WIDTH + 1, y, height);
-    if (frame->gaps) {
-        fill(frame->cr, x, y + height + 12, BAR_WIDTH, FONT_SIZE, COLOUR_NOT_FINITE);
+    if (heat->gaps) {
+        fill(frame->cr, x, y + height + 12, BAR_WIDTH, FONT_SIZE, HEAT_NOT_FINITE);
         draw_text(frame->cr, x + BAR_WIDTH + 1 + TICK + TICK_GAP, y + height + 12 + FONT_SIZE / 2.0, 0, "not finite",
                   INK);
     }
@@ -259,28 +253,12 @@ static void draw_bar(const struct frame *frame)
 
 /* ---- The picture ------------------------------------------------------------------------------------------------ */
 
-/* Chooses the scale for the means that are shown. */
-static void choose_scale(struct frame *frame)
-{
-    const struct heat *heat = frame->heat;
-    double low = INFINITY, high = -INFINITY;
-    for (size_t row = 0; row < heat->panels * heat->cell_rows; row++) {
-        for (size_t column = 0; column < heat->cell_columns; column++) {
-            double mean = heat_mean(heat, row / heat->cell_rows, row % heat->cell_rows, column);
-            low = isfinite(mean) ? fmin(low, mean) : low;
-            high = isfinite(mean) ? fmax(high, mean) : high;
-            frame->gaps |= !isfinite(mean);
-        }
-    }
-    frame->scale = low <= high ? colour_scale_for(low, high) : colour_scale_for(0, 0);
-}
-
 /* Returns the width of the longest label of a row. Of numbers the last is the longest. */
 static double label_width(const struct frame *frame)
 {
-    size_t rows = frame->heat->rows, labels = frame->plot->label != NULL ? frame->heat->panels * rows : rows;
+    size_t rows = frame->heat->rows, labels = frame->heat->labelled ? frame->heat->panels * rows : rows;
     double width = 0;
-    for (size_t i = frame->plot->label != NULL ? 0 : rows - 1; i < labels; i++)
+    for (size_t i = frame->heat->labelled ? 0 : rows - 1; i < labels; i++)
         width = fmax(width, text_width(frame->cr, row_label(frame->plot, i / rows, (int64_t)(i % rows))));
     return width;
 }
@@ -299,10 +277,10 @@ static void set_font(cairo_t *cr)
 
 static void draw(cairo_t *cr, const struct plot *plot)
 {
-    const struct heat *heat = plot->heat;
+    struct heat *heat = plot->heat;
     struct frame frame = {.cr = cr, .plot = plot, .heat = heat};
     set_font(cr);
-    choose_scale(&frame);
+    heat_choose_colours(heat);
     frame.gutter = ceil(LINE + label_width(&frame) + TICK_GAP + TICK + 1);
     frame.width = heat->cell_width * (double)heat->cell_columns;
     frame.height = heat->cell_height * (double)heat->cell_rows;

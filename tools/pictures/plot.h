@@ -13,13 +13,13 @@
 #include "text/message.h"
 
 struct plot {
-    const struct heat *heat;
+    struct heat *heat; /**< without colours so far */
     const char *title;
     const char *subtitle;
     const char *row_name;           /**< such as "position" */
     int64_t first_row;              /**< the number of the first row of every panel */
     const char *const *panel_names; /**< [panels]; null: "sequence 0", ... */
-    /** Returns the label of a row in printable UTF-8, valid until the next call; null: rows have numbers. */
+    /** Returns the label of a row in printable UTF-8, valid until the next call. Rows without labels have numbers. */
     const char *(*label)(const void *context, size_t panel, size_t row);
     const void *context;
 };

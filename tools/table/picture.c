@@ -27,7 +27,7 @@ static const char *position_label(const void *context, size_t panel, size_t row)
 }
 
 int table_picture(struct output *output, const struct table_options *options, const struct positions *positions,
-                  const struct heat *heat)
+                  struct heat *heat)
 {
     static const char *const panels[] = {"cosines", "sines"};
     char title[TITLE_BYTES], subtitle[TITLE_BYTES], what[TITLE_BYTES / 2];

@@ -14,4 +14,4 @@ bool table_picture_labelled(const struct positions *positions);
 
 /** Draws the heat of panels [rows of positions, columns], one, or one of cosines and one of sines, and writes it. */
 int table_picture(struct output *output, const struct table_options *options, const struct positions *positions,
-                  const struct heat *heat);
+                  struct heat *heat);
