@@ -171,7 +171,7 @@ USAGE = [
     ((*TABLE, "--rope", "llama3", "--factor", "2"), "--rope llama3 needs --original-length"),
     ((*TABLE, "--factor", "2"), "--factor belongs to --rope, which is not given"),
     ((*TABLE, "--no-truncate"), "--no-truncate belongs to --rope"),
-    ((*TABLE, "--print-frequencies"), "--print-frequencies prints those of --rope"),
+    ((*TABLE, "--print-frequencies"), "--print-frequencies belongs to --rope"),
     ((*TABLE, "--threads", "2"), "--threads", "give --out or --plot"),
     ((*TABLE, "--threads", "0", "--out", "x"), "--threads '0'"),
     ((*TABLE, "--threads", "2", "--compare", "mae"), "drop --threads"),

@@ -17,7 +17,7 @@ bool option_given(const struct command_line *line, const char *name);
 
 /** A reason to refuse options where `beside` is given. A null `beside` ends a list. */
 struct refusal {
-    const char *options[7]; /**< with a null behind the last */
+    const char *options[9]; /**< with a null behind the last */
     const char *beside;
     const char *why; /**< the message, with a %s where the option's name is to stand, if anywhere */
 };

@@ -33,7 +33,7 @@ struct option_rule {
     const char *help;    /**< without line breaks; where it ends in a colon, the names of an OPTION_NAME follow */
     const char *heading; /**< lines of help before the option, in the last entry those at the end; or null */
     unsigned modes;      /**< the subcommand's own: sets of modes that take the option */
-    unsigned needed;     /**< and that cannot do without it */
+    bool needed;         /**< these cannot do without it */
 };
 
 /** Tables have at most this many options. */

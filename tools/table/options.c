@@ -20,7 +20,7 @@ static const char usage[] = "Usage: inlay table --dim D --positions LIST [option
                             "input.\n"
                             "\n";
 
-/* Sets of rotary scalings, for the fields `modes` and `needed` of the rules. */
+/* Sets of rotary scalings, for the field `modes` of the rules. */
 enum {
     LINEAR = 1 << INLAY_ROTARY_LINEAR,
     NTK = 1 << INLAY_ROTARY_NTK,
@@ -45,7 +45,7 @@ static const struct option_rule rules[] = {
      .help = "rows of positions A to B - 1, 0 <= A < B <= 2147483648, or of real-valued positions of magnitude below "
              "2^31"},
 
-    {"recipe", "NAME", OPTION_NAME, FIELD(recipe), 0, .names = RECIPES, .heading = "\nSinusoids:\n",
+    {"recipe", "NAME", OPTION_NAME, FIELD(spec.recipe), 0, .names = RECIPES, .heading = "\nSinusoids:\n",
      .help = "whose arithmetic makes the table (default: exact), with its layout, odd dims, shift and amplitude unless "
              "given:"},
     {"base", "X", OPTION_REAL, FIELD(spec.base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
@@ -63,7 +63,7 @@ static const struct option_rule rules[] = {
     {"float-angles", NULL, OPTION_FLAG, FIELD(float_angles),
      .help = "round those of --inv-freq or --rope, the position and their product to float32, as float32 frameworks "
              "do"},
-    {"compare", "NAME", OPTION_NAME, FIELD(other_recipe), 0, .names = RECIPES,
+    {"compare", "NAME", OPTION_NAME, FIELD(other.recipe), 0, .names = RECIPES,
      .help = "print how far the table is from that of another recipe with the same dim, base, layout and odd dims; "
              "exact then is the formula that the first recipe approximates. For each decade of positions: the share of "
              "entries that differ, mean and maximum of the distance, and both in ULP, the step of float32 at the first "
@@ -75,12 +75,12 @@ static const struct option_rule rules[] = {
     {"rope-layout", NULL, OPTION_NAME, FIELD(rotary_layout), 1, .names = ROTARY_LAYOUTS, .modes = ALL,
      .help = "D / 2 columns, one per frequency; D columns, all frequencies twice (default); D, each frequency twice in "
              "a row"},
-    {"factor", "X", OPTION_REAL, FIELD(rotary.factor), 1, 1e6, .modes = STRETCHED, .needed = STRETCHED,
+    {"factor", "X", OPTION_REAL, FIELD(rotary.factor), 1, 1e6, .modes = STRETCHED, .needed = true,
      .help = "all but default: how far to stretch"},
     {"original-length", "N", OPTION_REAL, FIELD(rotary.original_length), 2, LENGTH_MOST, .modes = TRAINED,
-     .needed = TRAINED, .help = "dynamic-ntk, llama3, yarn, longrope: training length"},
-    {"length", "N", OPTION_REAL, FIELD(rotary.length), 0, LENGTH_MOST, .modes = DYNAMIC_NTK | LONGROPE,
-     .needed = DYNAMIC_NTK | LONGROPE, .help = "dynamic-ntk, longrope: current length of the sequence"},
+     .needed = true, .help = "dynamic-ntk, llama3, yarn, longrope: training length"},
+    {"length", "N", OPTION_REAL, FIELD(rotary.length), 0, LENGTH_MOST, .modes = DYNAMIC_NTK | LONGROPE, .needed = true,
+     .help = "dynamic-ntk, longrope: current length of the sequence"},
     {"low-freq-factor", "X", OPTION_REAL, FIELD(rotary.low_freq_factor), LEAST, 1e6, .modes = LLAMA3,
      .help = "llama3: rotations over the original length up to which frequencies shrink (default: 1)"},
     {"high-freq-factor", "X", OPTION_REAL, FIELD(rotary.high_freq_factor), LEAST, 1e6, .modes = LLAMA3,
@@ -97,11 +97,11 @@ static const struct option_rule rules[] = {
      .help = "yarn: the other weight; give both or none"},
     {"attention-factor", "X", OPTION_REAL, FIELD(rotary.attention_factor), LEAST, 0x1p10, .modes = YARN | LONGROPE,
      .help = "yarn, longrope: replaces the formula's factor"},
-    {"short-factors", "LIST", OPTION_TEXT, FIELD(short_factors), .modes = LONGROPE, .needed = LONGROPE,
+    {"short-factors", "LIST", OPTION_TEXT, FIELD(short_factors), .modes = LONGROPE, .needed = true,
      .help = "longrope: a factor per frequency for short sequences"},
-    {"long-factors", "LIST", OPTION_TEXT, FIELD(long_factors), .modes = LONGROPE, .needed = LONGROPE,
+    {"long-factors", "LIST", OPTION_TEXT, FIELD(long_factors), .modes = LONGROPE, .needed = true,
      .help = "longrope: those beyond the original length"},
-    {"print-frequencies", NULL, OPTION_FLAG, FIELD(print_frequencies),
+    {"print-frequencies", NULL, OPTION_FLAG, FIELD(print_frequencies), .modes = ALL,
      .help = "print the frequencies as --inv-freq reads them, and end"},
 
     {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .names = TYPES, .heading = "\nOutput:\n",
@@ -116,23 +116,21 @@ static const struct option_rule rules[] = {
 };
 
 static const struct refusal refusals[] = {
-    {{"recipe"}, "rope", "--recipe has no effect on --rope, whose frequencies are exact: drop it"},
-    {{"spacing", "shift"}, "rope", "--%s has no effect on --rope, which has frequencies of its own: drop it"},
+    {{"recipe", "spacing", "shift"}, "rope", "--%s has no effect on --rope, which has frequencies of its own: drop it"},
     {{"layout"}, "rope", "--layout has no effect on --rope: --rope-layout arranges its columns"},
     {{"odd"}, "rope", "--odd has no effect on --rope, which needs an even --dim: drop it"},
     {{"amplitude"}, "rope", "--amplitude has no effect on --rope: --attention-factor is that of yarn and longrope"},
     {{"inv-freq"}, "rope", "--inv-freq and --rope both give the frequencies: drop one of them"},
     {{"compare"}, "rope", "--compare compares sinusoids, and --rope makes two tables: drop one of them"},
-    {{"positions"},
+    {{"positions", "float-angles", "rope-layout", "dtype", "out", "plot", "force", "threads"},
      "print-frequencies",
-     "--print-frequencies prints frequencies, which no position changes: drop --positions"},
-    {{"float-angles"}, "print-frequencies", "--print-frequencies prints what is not rounded yet: drop --float-angles"},
-    {{"dtype"}, "print-frequencies", "--print-frequencies prints float64: drop --dtype"},
-    {{"out", "plot", "force", "threads"}, "print-frequencies", "--print-frequencies prints and ends: drop --%s"},
-    {{"rope-layout"}, "print-frequencies", "--print-frequencies prints each frequency once: drop --rope-layout"},
-    {{"dtype"}, "compare", "--compare compares float32 tables: drop --dtype"},
-    {{"out", "plot"}, "compare", "--compare prints distances instead of the table: drop --%s"},
-    {{"threads"}, "compare", "--compare works on one thread: drop --threads"},
+     "--print-frequencies prints each frequency once, as float64 before any rounding, and ends: drop --%s"},
+    {{"dtype", "out", "plot", "threads"},
+     "compare",
+     "--compare prints distances of float32 tables, which it makes on one thread: drop --%s"},
+    {{"attention-factor"},
+     "mscale",
+     "--attention-factor replaces what --mscale and --mscale-all-dim compute: drop it or them"},
     {.beside = NULL},
 };
 
@@ -141,52 +139,51 @@ static const struct refusal refusals[] = {
 /* Returns the recipe to compare with, arranged as the first table. The exact one is the formula of the first. */
 static inlay_sinusoid_spec other_of(const struct table_options *options)
 {
-    const inlay_sinusoid_spec *first = &options->spec;
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(options->other_recipe, first->dim);
-    bool exact = options->other_recipe == INLAY_RECIPE_EXACT;
-    spec.base = first->base;
-    spec.layout = first->layout;
-    spec.odd = first->odd;
-    if (exact)
-        spec.spacing = first->spacing;
-    if (exact || option_given(&options->line, "shift"))
-        spec.shift = first->shift;
-    if (exact || option_given(&options->line, "amplitude"))
-        spec.amplitude = first->amplitude;
+    const inlay_sinusoid_spec preset = inlay_sinusoid_spec_recipe(options->other.recipe, options->spec.dim);
+    const bool exact = preset.recipe == INLAY_RECIPE_EXACT;
+    inlay_sinusoid_spec spec = options->spec;
+    spec.recipe = preset.recipe;
+    spec.float_angles = 0;
+    if (!exact)
+        spec.spacing = preset.spacing;
+    if (!exact && !option_given(&options->line, "shift"))
+        spec.shift = preset.shift;
+    if (!exact && !option_given(&options->line, "amplitude"))
+        spec.amplitude = preset.amplitude;
     return spec;
 }
 
 /* ---- Whether they belong together ------------------------------------------------------------------------------- */
 
-static bool uses_spacing(const inlay_sinusoid_spec *spec, bool inv_freq)
+static bool uses_spacing(const inlay_sinusoid_spec *formula)
 {
-    return spec->recipe == INLAY_RECIPE_EXACT && !inv_freq;
+    return formula != NULL && formula->recipe == INLAY_RECIPE_EXACT;
 }
 
-static bool uses_shift(const inlay_sinusoid_spec *spec, bool inv_freq)
+static bool uses_shift(const inlay_sinusoid_spec *formula)
 {
-    return spec->recipe == INLAY_RECIPE_DIFFUSERS ||
-           (uses_spacing(spec, inv_freq) && spec->spacing == INLAY_SINUSOID_SPACING_HALF);
+    return (uses_spacing(formula) && formula->spacing == INLAY_SINUSOID_SPACING_HALF) ||
+           (formula != NULL && formula->recipe == INLAY_RECIPE_DIFFUSERS);
 }
 
 /* Refuses what options say about frequencies that neither the table nor the one it is compared with has. */
 static int check_frequencies(const struct table_options *options)
 {
     const struct command_line *line = &options->line;
-    bool inv_freq = options->inv_freq != NULL, compare = options->compare;
-    if (inv_freq && options->recipe != INLAY_RECIPE_EXACT)
+    const bool inv_freq = options->inv_freq != NULL;
+    const inlay_sinusoid_spec *first = inv_freq ? NULL : &options->spec;
+    const inlay_sinusoid_spec *second = options->compare ? &options->other : NULL;
+    if (inv_freq && options->spec.recipe != INLAY_RECIPE_EXACT)
         return misused("--recipe %s has frequencies of its own, and --inv-freq gives others: drop one of them",
-                       enum_name(RECIPES, options->recipe));
+                       enum_name(RECIPES, options->spec.recipe));
     if (options->spec.float_angles && !inv_freq)
         return misused("--float-angles rounds the frequencies of --inv-freq or --rope, and neither is given");
-    if (option_given(line, "base") && inv_freq && !compare)
+    if (option_given(line, "base") && first == NULL && second == NULL)
         return misused("--base has no effect beside --inv-freq, which gives the frequencies: drop one of them");
-    if (option_given(line, "spacing") && !uses_spacing(&options->spec, inv_freq) &&
-        !(compare && uses_spacing(&options->other, false)))
+    if (option_given(line, "spacing") && !uses_spacing(first) && !uses_spacing(second))
         return misused("--spacing chooses frequencies of --recipe exact, and %s others: drop it",
                        inv_freq ? "--inv-freq gives" : "the recipe has");
-    if (option_given(line, "shift") && !uses_shift(&options->spec, inv_freq) &&
-        !(compare && uses_shift(&options->other, false)))
+    if (option_given(line, "shift") && !uses_shift(first) && !uses_shift(second))
         return misused("--shift has an effect on --spacing half and --recipe diffusers only: drop it");
     if (options->spec.odd == INLAY_SINUSOID_ODD_ERROR && options->spec.dim % 2 == 1)
         return misused("--dim %zu is odd, which %s refuses: give --odd formula, zero or wrap", options->spec.dim,
@@ -194,26 +191,22 @@ static int check_frequencies(const struct table_options *options)
     return DONE;
 }
 
-/* Returns whether a scaling cannot do without an option. LongRoPE uses its factor only for the attention factor. */
-static bool is_needed(const struct table_options *options, const struct option_rule *rule)
-{
-    if (options->rotary.scaling == INLAY_ROTARY_LONGROPE && rule->target == FIELD(rotary.factor))
-        return !option_given(&options->line, "attention-factor");
-    return rule->needed >> options->rotary.scaling & 1;
-}
-
 /* Refuses options of --rope that have no effect, and finds those that are missing. */
 static int check_scaling(const struct table_options *options)
 {
-    const char *name = enum_name(SCALINGS, options->rotary.scaling);
-    for (size_t i = 0; rules[i].name != NULL; i++) {
-        bool given = options->line.given[i], of_rope = rules[i].modes != 0;
+    const inlay_rotary_scaling scaling = options->rotary.scaling;
+    for (const struct option_rule *rule = rules; rule->name != NULL; rule++) {
+        const bool given = options->line.given[rule - rules], of_rope = rule->modes != 0;
+        const bool has_effect = rule->modes >> scaling & 1;
         if (of_rope && given && !options->rope)
-            return misused("--%s belongs to --rope, which is not given", rules[i].name);
-        if (of_rope && given && !(rules[i].modes >> options->rotary.scaling & 1))
-            return misused("--%s has no effect on --rope %s: drop it", rules[i].name, name);
-        if (options->rope && !given && is_needed(options, &rules[i]))
-            return misused("--rope %s needs --%s", name, rules[i].name);
+            return misused("--%s belongs to --rope, which is not given", rule->name);
+        if (of_rope && given && !has_effect)
+            return misused("--%s has no effect on --rope %s: drop it", rule->name, enum_name(SCALINGS, scaling));
+        /* LongRoPE uses its factor only for the attention factor. */
+        const bool replaced = scaling == INLAY_ROTARY_LONGROPE && rule->target == FIELD(rotary.factor) &&
+                              option_given(&options->line, "attention-factor");
+        if (options->rope && rule->needed && has_effect && !given && !replaced)
+            return misused("--rope %s needs --%s", enum_name(SCALINGS, scaling), rule->name);
     }
     return DONE;
 }
@@ -222,7 +215,6 @@ static int check_rope(const struct table_options *options)
 {
     const struct command_line *line = &options->line;
     const inlay_rotary_spec *spec = &options->rotary;
-    bool attention_factor = option_given(line, "attention-factor"), mscale = option_given(line, "mscale");
     if (spec->dim % 2 != 0)
         return misused("--rope turns pairs of columns, and --dim %zu is odd", spec->dim);
     if (spec->scaling == INLAY_ROTARY_YARN && spec->base <= 1)
@@ -232,12 +224,11 @@ static int check_rope(const struct table_options *options)
                        spec->high_freq_factor);
     if (spec->beta_slow > spec->beta_fast)
         return misused("--beta-slow %.10g is above --beta-fast %.10g", spec->beta_slow, spec->beta_fast);
-    if (spec->scaling == INLAY_ROTARY_LONGROPE && attention_factor && option_given(line, "factor"))
+    if (spec->scaling == INLAY_ROTARY_LONGROPE && option_given(line, "attention-factor") &&
+        option_given(line, "factor"))
         return misused("--attention-factor replaces what --rope longrope computes from --factor: drop one of them");
-    if (mscale != option_given(line, "mscale-all-dim"))
+    if (option_given(line, "mscale") != option_given(line, "mscale-all-dim"))
         return misused("--mscale and --mscale-all-dim have an effect together: give both or none");
-    if (mscale && attention_factor)
-        return misused("--attention-factor replaces what --mscale and --mscale-all-dim compute: drop it or them");
     return DONE;
 }
 
@@ -248,8 +239,6 @@ static int check_together(const struct table_options *options)
         return misused("--dim is missing: give the number of columns");
     if (options->positions == NULL && !options->print_frequencies)
         return misused("--positions is missing: give the rows as A:B or as a list");
-    if (options->print_frequencies && !options->rope)
-        return misused("--print-frequencies prints those of --rope, which is not given");
     TRY(check_scaling(options));
     TRY(options_refuse(line, refusals));
     if (option_given(line, "threads") && options->out == NULL && options->plot == NULL)
@@ -260,7 +249,6 @@ static int check_together(const struct table_options *options)
 static struct table_options default_options(inlay_recipe recipe, size_t dim)
 {
     return (struct table_options){.line = {.usage = usage, .rules = rules},
-                                  .recipe = recipe,
                                   .spec = inlay_sinusoid_spec_recipe(recipe, dim),
                                   .rotary = inlay_rotary_spec_default(dim),
                                   .rotary_layout = INLAY_ROTARY_HALVES,
@@ -273,11 +261,10 @@ int table_options_parse(int argc, char **argv, struct table_options *options)
     *options = default_options(INLAY_RECIPE_EXACT, 0);
     TRY(options_parse(&options->line, argc, argv, options));
     /* Once more, now that the recipe is known, whose defaults other options change. */
-    *options = default_options(options->recipe, (size_t)options->dim);
+    *options = default_options(options->spec.recipe, (size_t)options->dim);
     TRY(options_parse(&options->line, argc, argv, options));
     options->rope = option_given(&options->line, "rope");
     options->compare = option_given(&options->line, "compare");
-    options->spec.dim = options->rotary.dim = (size_t)options->dim;
     options->spec.float_angles = options->float_angles;
     if (option_given(&options->line, "shift"))
         options->spec.shift = (uint32_t)options->shift;

@@ -14,7 +14,7 @@
 
 struct table_options {
     struct command_line line;  /**< which options were given */
-    const char *positions;     /**< as positions.h reads it; null only with print_frequencies */
+    const char *positions;     /**< a range, or as numbers.h reads it; null only with print_frequencies */
     const char *inv_freq;      /**< as numbers.h reads it; null: none */
     inlay_sinusoid_spec spec;  /**< of a rotary table only dim, base and float_angles count */
     inlay_sinusoid_spec other; /**< what --compare compares the table with */
@@ -36,8 +36,6 @@ struct table_options {
     /* Values from which the specs above are completed. */
     int64_t dim;
     int64_t shift;
-    inlay_recipe recipe;
-    inlay_recipe other_recipe;
     bool float_angles;
     bool no_truncate;
 };
