@@ -263,7 +263,7 @@ def test_frequencies(directory):
     check(max(abs(a - b) for a, b in zip(got, plain)) > 1e-6, "--float-angles has an effect")
     fastest = ("table", "--dim", "4", "--positions", "0:2", "--inv-freq", "2147483648,0")
     check(close(vectors(*fastest)[1][4:], [math.sin(2**31), math.cos(2**31), 0, 1]), "the largest frequency")
-    needs = "has 3 frequencies, and the columns of --dim"
+    needs = "has 3 numbers, and the columns of --dim"
     for dim, odd, pairs in ("8", "formula", 4), ("7", "formula", 4), ("5", "zero", 2):
         wrong = ("table", "--dim", dim, "--odd", odd, "--positions", "0:2", "--inv-freq", "1,2,3")
         check_error(run(*wrong), 1, f"3 frequencies for dim {dim}", f"{needs} {dim} need {pairs}")
@@ -444,7 +444,7 @@ def test_rope(directory):
     ):
         check_error(run(*args), 2, f"usage: {args}", *needles)
     wrong = run(*longrope, *lists, "1,2")
-    check_error(wrong, 1, "two factors", "--long-factors has 2 numbers, and there are 8 frequencies")
+    check_error(wrong, 1, "two factors", "--long-factors '1,2' has 2 numbers, and the columns of --dim 16 need 8")
 
 
 # ---- Comparisons ---------------------------------------------------------------------------------------------------

@@ -5,19 +5,16 @@
 #include "table/compare.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "table/describe.h"
 #include "text/message.h"
-#include "text/progress.h"
 
 enum {
-    CHUNK_BYTES = 1 << 18, /* of each table, roughly */
-    DECADES = 10,          /* positions have at most ten digits */
-    ALL = DECADES,         /* the line of all decades */
+    DECADES = 10,  /* positions have at most ten digits */
+    ALL = DECADES, /* the line of all decades */
     LINES,
     LABEL_BYTES = 32
 };
@@ -30,11 +27,14 @@ struct distances {
     size_t column;
 };
 
-struct line {
-    size_t entries;
-    size_t differing;
-    struct distances absolute;
-    struct distances ulp;
+struct comparison {
+    const struct generator *g;
+    struct line {
+        size_t entries;
+        size_t differing;
+        struct distances absolute;
+        struct distances ulp;
+    } lines[LINES];
 };
 
 /* Returns how many ULP of x a distance of 1 is. Subnormals have the ULP of the smallest normal numbers. */
@@ -77,31 +77,34 @@ static size_t decade_of(double position)
     return decade;
 }
 
-/* Adds n rows of both tables, from row `row` on, to the lines. */
-static void add_rows(struct line *lines, const struct positions *positions, size_t row, size_t n, size_t dim,
-                     const float *first, const float *second)
+/* Adds the rows of both tables that the generator has just made. */
+static int add_rows(void *context, size_t table, size_t row, size_t n)
 {
-    for (size_t i = 0; i < n; i++, first += dim, second += dim) {
-        double position = position_at(positions, row + i);
-        add_row(&lines[decade_of(position)], position, dim, first, second);
-        add_row(&lines[ALL], position, dim, first, second);
+    struct comparison *comparison = context;
+    const struct generator *g = comparison->g;
+    const float *first = g->chunk[0], *second = g->chunk[1];
+    (void)table;
+    for (size_t i = 0; i < n; i++, first += g->columns, second += g->columns) {
+        double position = generator_position(g, row + i);
+        add_row(&comparison->lines[decade_of(position)], position, g->columns, first, second);
+        add_row(&comparison->lines[ALL], position, g->columns, first, second);
     }
+    return DONE;
 }
 
 /* "10-99", cut where a range begins or ends within. */
-static void label_of(const struct positions *positions, size_t decade, char label[LABEL_BYTES])
+static void label_of(const struct generator *g, size_t decade, char label[LABEL_BYTES])
 {
-    int64_t low = 1;
+    double low = 1;
     for (size_t i = 0; i < decade; i++)
         low *= 10;
-    int64_t high = 10 * low - 1;
+    double high = 10 * low - 1;
     low = decade == 0 ? 0 : low;
-    if (positions->is_range) {
-        int64_t last = positions->first + (int64_t)positions->n - 1;
-        low = low > positions->first ? low : positions->first;
-        high = high < last ? high : last;
+    if (g->is_range) {
+        low = fmax(low, generator_position(g, 0));
+        high = fmin(high, generator_position(g, g->n - 1));
     }
-    snprintf(label, LABEL_BYTES, low < high ? "%" PRId64 "-%" PRId64 : "%" PRId64, low, high);
+    snprintf(label, LABEL_BYTES, low < high ? "%.0f-%.0f" : "%.0f", low, high);
 }
 
 /* Prints mean, maximum and its place, which has a width as printf takes it. */
@@ -120,13 +123,14 @@ static void print_line(int width, const char *label, const struct line *line)
     putchar('\n');
 }
 
-static void print_lines(const struct positions *positions, const struct line *lines)
+static void print_lines(const struct comparison *comparison)
 {
-    const char *heading = positions->is_range ? "position" : "|position|";
+    const struct line *lines = comparison->lines;
+    const char *heading = comparison->g->is_range ? "position" : "|position|";
     size_t width = strlen(heading);
     char labels[LINES][LABEL_BYTES];
     for (size_t i = 0; i < DECADES; i++) {
-        label_of(positions, i, labels[i]);
+        label_of(comparison->g, i, labels[i]);
         if (lines[i].entries > 0 && strlen(labels[i]) > width)
             width = strlen(labels[i]);
     }
@@ -139,28 +143,34 @@ static void print_lines(const struct positions *positions, const struct line *li
     }
 }
 
-int compare_print(const struct positions *positions, size_t dim, const inlay_sinusoid *first,
-                  const inlay_sinusoid *second)
+/* Prints which tables are compared. */
+static void print_heading(const struct generator *g)
 {
-    struct progress progress = progress_start("comparing");
-    struct line lines[LINES] = {{0}};
-    size_t n, chunk_rows = CHUNK_BYTES / sizeof(float) / dim + 1;
-    /* calloc checks the product, which overflows only through dim. */
-    float *a = calloc(dim, 2 * chunk_rows * sizeof *a);
-    int outcome = a != NULL ? DONE : out_of_memory("a row of each table", 8 * (double)dim);
-    for (size_t row = 0; outcome == DONE && row < positions->n; row += n) {
-        float *b = a + chunk_rows * dim;
-        n = positions->n - row < chunk_rows ? positions->n - row : chunk_rows;
-        outcome = positions_make(positions, first, row, n, INLAY_F32, dim, a, NULL);
-        if (outcome == DONE)
-            outcome = positions_make(positions, second, row, n, INLAY_F32, dim, b, NULL);
-        if (outcome == DONE)
-            add_rows(lines, positions, row, n, dim, a, b);
-        progress_show(&progress, (double)(row + n) / (double)positions->n);
+    const struct table_options *options = g->options;
+    const inlay_sinusoid_spec *first = &options->spec, *second = &options->other;
+    char text[DESCRIPTION_BYTES] = "first     ";
+    describe_sinusoid(first, options->inv_freq, text);
+    append(text, sizeof text, "\nsecond    ");
+    describe_sinusoid(second, NULL, text);
+    append(text, sizeof text, "\nrows      ");
+    describe_positions(g, text);
+    printf("%s\ncolumns   %zu\ndistance  |first - second|, and in float32 ULP of first\n", text, g->columns);
+    /* Tables of two formulas differ by more than rounding. Spacing dim has shift 0. */
+    if (options->inv_freq == NULL && (first->spacing != second->spacing || first->shift != second->shift)) {
+        *text = '\0';
+        describe_spacing(first, text);
+        append(text, sizeof text, ", and ");
+        describe_spacing(second, text);
+        printf("note      the formulas differ: %s\n", text);
     }
-    progress_end(&progress);
-    if (outcome == DONE)
-        print_lines(positions, lines);
-    free(a);
-    return outcome;
+    putchar('\n');
+}
+
+int compare_print(struct generator *g)
+{
+    struct comparison comparison = {.g = g};
+    print_heading(g);
+    TRY(generator_run(g, 1, "comparing", add_rows, &comparison));
+    print_lines(&comparison);
+    return DONE;
 }
