@@ -307,23 +307,12 @@ static int run(struct conversion *c)
     return DONE;
 }
 
-/* Runs a command whose command line `parse` understands. */
-static int run_command(int argc, char **argv, int (*parse)(int, char **, struct convert_options *))
+int command_convert(int argc, char **argv)
 {
     struct conversion conversion = {0};
-    int outcome = parse(argc, argv, &conversion.options);
+    int outcome = convert_options_parse(argc, argv, &conversion.options);
     if (outcome == DONE)
         outcome = run(&conversion);
     conversion_free(&conversion);
     return outcome;
-}
-
-int command_convert(int argc, char **argv)
-{
-    return run_command(argc, argv, convert_options_parse);
-}
-
-int command_quantize(int argc, char **argv)
-{
-    return run_command(argc, argv, quantize_options_parse);
 }

@@ -27,19 +27,12 @@ static const char usage[] = "Usage: inlay convert FROM --type TYPE --out FILE [o
 
 #define FIELD(name) offsetof(struct convert_options, name)
 
-/* The options of both commands that say how rows are read and made. */
-#define TABLE_TYPE(of)                                                                                                 \
-    "table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1,                                                           \
-        .names = ELEMENT_TYPES, .help = of ", one of those of --type, where its elements do not say it"
-#define DIM                                                                                                            \
-    "dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,                                                              \
-        .help = "its columns, where the bytes of a row do not say them: odd ones of u4_rowwise"
-#define GROUP                                                                                                          \
-    "group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,                                                       \
-        .help = "columns for each scale of the grouped types (default: 32)"
-#define ZEROS "zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "give the grouped types zero points"
-#define FORCE "force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help
+/* What both commands say of their options. */
 #define NEW_TYPE "the new element type, in capitals or not, or a synonym of it such as f16, half, int8 or fp8"
+static const char group_help[] = "columns for each scale of the grouped types (default: 32)";
+static const char zeros_help[] = "give the grouped types zero points";
+static const char table_type_help[] = "its element type, one of those of --type, where its elements do not say it";
+static const char dim_help[] = "its columns, where the bytes of a row do not say them: odd ones of u4_rowwise";
 
 static const struct option_rule rules[] = {
     {"table", "NAME", OPTION_TEXT, FIELD(table),
@@ -51,13 +44,13 @@ static const struct option_rule rules[] = {
      .help = "where to write the table; the end says how. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
              "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
              "FILE.npy: all types, as inlay quantize writes them"},
-    {FORCE},
+    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
-    {GROUP},
-    {ZEROS},
-    {TABLE_TYPE("element type of FROM"),
+    {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128, .help = group_help},
+    {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = zeros_help},
+    {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES, .help = table_type_help,
      .heading = "\nIf FROM is a .npy file, which is read as inlay quantize reads it:\n"},
-    {DIM},
+    {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = dim_help},
     {.name = NULL},
 };
 
@@ -69,32 +62,19 @@ static const char quantize_usage[] = "Usage: inlay quantize --table IN.npy --typ
 
 static const struct option_rule quantize_rules[] = {
     {"table", "FILE.npy", OPTION_TEXT, FIELD(from), .help = "the table to convert"},
-    {TABLE_TYPE("its element type")},
-    {DIM},
+    {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES, .help = table_type_help},
+    {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = dim_help},
     {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES, .help = NEW_TYPE ":"},
-    {GROUP},
-    {ZEROS},
+    {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128, .help = group_help},
+    {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = zeros_help},
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
      .help =
          "where to write the table: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks. "
          "Scales and zero points in arrays of their own go beside it, to FILE.scales.npy and FILE.zeros.npy; inlay "
          "embed --table FILE.npy --table-type TYPE reads them there. - is stdout, for types without such arrays"},
-    {FORCE},
+    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {.name = NULL},
 };
-
-/* Parses what both commands have. `from` is how a message names the file with the table. */
-static int parse(struct command_line *line, int argc, char **argv, const char *from, struct convert_options *options)
-{
-    TRY(options_parse(line, argc, argv, options));
-    if (options->from == NULL)
-        return misused("%s", from);
-    if (options->type == 0)
-        return misused("--type is missing: the element type to convert to");
-    if (options->out == NULL)
-        return misused("--out is missing: where to write the table");
-    return DONE;
-}
 
 static int check_group(const struct convert_options *options, const struct command_line *line)
 {
@@ -129,20 +109,23 @@ static int check_files(const struct convert_options *options, const struct comma
 
 int convert_options_parse(int argc, char **argv, struct convert_options *options)
 {
+    const bool quantizes = strcmp(argv[0], "quantize") == 0;
     struct command_line line = {.usage = usage, .rules = rules, .operand = &options->from};
+    if (quantizes)
+        line = (struct command_line){.usage = quantize_usage, .rules = quantize_rules};
     *options = (struct convert_options){.group = DEFAULT_GROUP};
-    TRY(parse(&line, argc, argv, "FROM is missing: the file with the table", options));
-    TRY(format_of_path(options->out, options->type, &options->format));
-    TRY(check_group(options, &line));
-    return check_files(options, &line);
-}
-
-int quantize_options_parse(int argc, char **argv, struct convert_options *options)
-{
-    struct command_line line = {.usage = quantize_usage, .rules = quantize_rules};
-    *options = (struct convert_options){.group = DEFAULT_GROUP, .format = &format_npy};
-    TRY(parse(&line, argc, argv, "--table is missing: the file to convert", options));
-    if (strcmp(options->out, "-") != 0 && !inlay_ends_in(options->out, ".npy"))
+    TRY(options_parse(&line, argc, argv, options));
+    if (options->from == NULL)
+        return misused(quantizes ? "--table is missing: the file to convert"
+                                 : "FROM is missing: the file with the table");
+    if (options->type == 0)
+        return misused("--type is missing: the element type to convert to");
+    if (options->out == NULL)
+        return misused("--out is missing: where to write the table");
+    if (quantizes && strcmp(options->out, "-") != 0 && !inlay_ends_in(options->out, ".npy"))
         return misused("--out %s does not end in .npy", shown(options->out));
+    TRY(format_of_path(quantizes ? ".npy" : options->out, options->type, &options->format));
+    if (!quantizes)
+        TRY(check_files(options, &line));
     return check_group(options, &line);
 }

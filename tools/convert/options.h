@@ -26,6 +26,5 @@ struct convert_options {
     bool force;
 };
 
-/** Parse argv into *options or print help: HELPED. */
+/** Parses argv into *options, or prints help: HELPED. argv[0] says which of the two commands it is. */
 int convert_options_parse(int argc, char **argv, struct convert_options *options);
-int quantize_options_parse(int argc, char **argv, struct convert_options *options);
