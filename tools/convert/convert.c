@@ -31,12 +31,12 @@ struct conversion {
     struct weights from;
     struct new_table to;
     bool copies;                 /* rows keep their bytes */
+    struct array before[ARRAYS]; /* those of the table */
     struct outputs outputs;      /* the files of the new table */
-    struct place places[ARRAYS]; /* in them */
     size_t piece_rows;           /* an even number, so that pieces have whole bytes of zero points */
     int64_t *ids;                /* [piece_rows] */
     float *values;               /* [piece_rows, dim]: what is converted */
-    float *back;                 /* [piece_rows, dim]: what is read back */
+    float *back;                 /* [piece_rows, dim], behind them: what is read back */
     char *piece[ARRAYS];         /* [piece_rows] of each new array; null: there is none */
     double largest, squares;     /* of the errors */
 };
@@ -46,7 +46,6 @@ static void conversion_free(struct conversion *c)
     outputs_discard(&c->outputs);
     for (int i = 0; i < ARRAYS; i++)
         free(c->piece[i]);
-    free(c->back);
     free(c->values);
     free(c->ids);
     weights_free(&c->from);
@@ -54,18 +53,11 @@ static void conversion_free(struct conversion *c)
 
 /* ---- Preparation ------------------------------------------------------------------------------------------------ */
 
-/* Returns the part of an array of the new table that holds `rows` rows; with rank 0 where the table has no such
-   array. */
-static struct array array_of(const struct new_table *to, int which, size_t rows)
+/* Returns the bytes of `rows` rows in an array of the new table; 0 where the table has no such array. */
+static size_t bytes_of_rows(const struct new_table *to, int which, size_t rows)
 {
-    return to->array[which].rank != 0 ? stored_array(which, to->type, rows, to->dim, to->group)
-                                      : (struct array){.rank = 0};
-}
-
-/* Returns whether a table has an array of scales. */
-static bool has_scales(const inlay_table *table)
-{
-    return (table->extents != NULL ? table->extents->scales : table->scales) != NULL;
+    const struct array part = stored_array(which, to->type, rows, to->dim, to->group);
+    return to->array[which].rank != 0 ? array_bytes(&part) : 0;
 }
 
 /* Returns whether rows can keep their bytes: of a type that stays, whose scales can express the factor of the table. */
@@ -74,8 +66,7 @@ static bool keeps_bytes(const struct conversion *c)
     const inlay_table *from = &c->from.view;
     if (c->to.type != from->type || stored_in_groups(from->type))
         return false;
-    return c->from.factor == 1 ||
-           (stored_array(ARRAY_SCALES, from->type, 0, from->dim, 0).optional && !has_scales(from));
+    return c->from.factor == 1 || (c->to.array[ARRAY_SCALES].optional && c->before[ARRAY_SCALES].rank == 0);
 }
 
 /* Loads the table, and chooses the arrays of the new one. */
@@ -95,12 +86,18 @@ static int prepare(struct conversion *c)
         return failed("no row of %s has %zu columns, as those of %s have", type, to->dim, shown(options->from));
     if (to->group != 0 && to->dim % to->group != 0)
         return failed("%s has dim %zu, which is no multiple of --group %u", shown(options->from), to->dim, to->group);
-    c->copies = keeps_bytes(c);
-    for (int i = 0; i < ARRAYS; i++)
+    for (int i = 0; i < ARRAYS; i++) {
+        c->before[i] = stored_array(i, from->type, from->rows, from->dim, from->group);
         to->array[i] = stored_array(i, to->type, to->rows, to->dim, to->group);
+    }
+    if ((from->extents != NULL ? from->extents->scales : from->scales) == NULL)
+        c->before[ARRAY_SCALES].rank = 0;
+    if (from->zeros == NULL)
+        c->before[ARRAY_ZEROS].rank = 0;
     if (!options->zeros)
         to->array[ARRAY_ZEROS].rank = 0;
-    if (c->copies && !has_scales(from) && c->from.factor == 1)
+    c->copies = keeps_bytes(c);
+    if (c->copies && c->before[ARRAY_SCALES].rank == 0 && c->from.factor == 1)
         to->array[ARRAY_SCALES].rank = 0;
     return DONE;
 }
@@ -110,19 +107,19 @@ static int allocate(struct conversion *c)
     size_t dim = c->to.dim;
     c->piece_rows = 2 * (PIECE_FLOATS / 2 / dim + 1);
     c->ids = calloc(c->piece_rows, sizeof *c->ids);
-    /* calloc checks the products, which overflow only through the columns. */
-    c->values = calloc(dim, c->piece_rows * sizeof *c->values);
-    c->back = calloc(dim, c->piece_rows * sizeof *c->back);
-    bool enough = c->ids != NULL && c->values != NULL && c->back != NULL;
-    for (int i = 0; i < ARRAYS && enough; i++) {
-        const struct array array = array_of(&c->to, i, c->piece_rows);
-        if (array.rank == 0)
+    /* calloc checks the product, which overflows only through the columns. */
+    c->values = calloc(dim, 2 * c->piece_rows * sizeof *c->values);
+    bool enough = c->ids != NULL && c->values != NULL;
+    for (int i = 0; i < ARRAYS; i++) {
+        if (c->to.array[i].rank == 0)
             continue;
-        c->piece[i] = calloc(array_bytes(&array) + 1, 1);
-        enough = c->piece[i] != NULL;
+        c->piece[i] = calloc(bytes_of_rows(&c->to, i, c->piece_rows) + 1, 1);
+        enough &= c->piece[i] != NULL;
     }
-    return enough ? DONE
-                  : out_of_memory("some rows of the table", 3.0 * (double)c->piece_rows * (double)dim * sizeof(float));
+    if (!enough)
+        return out_of_memory("some rows of the table", 3.0 * (double)c->piece_rows * (double)dim * sizeof(float));
+    c->back = c->values + c->piece_rows * dim;
+    return DONE;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
@@ -134,8 +131,8 @@ static void copy_rows(struct conversion *c, size_t first, size_t n)
     const inlay_table_extent whole = {from->data, from->scales, from->zeros, 0};
     const inlay_table_extent *extent = from->extents != NULL ? from->extents : &whole;
     const inlay_table_extent *last = extent + (from->extents != NULL ? from->extent_count - 1 : 0);
-    const struct array row_scales = array_of(&c->to, ARRAY_SCALES, 1);
-    const size_t row_bytes = inlay_table_row_bytes(from->type, from->dim), scale_bytes = array_bytes(&row_scales);
+    const size_t row_bytes = inlay_table_row_bytes(from->type, from->dim);
+    const size_t scale_bytes = bytes_of_rows(&c->to, ARRAY_SCALES, 1);
     for (size_t i = 0; i < n; i++) {
         while (extent < last && extent[1].first_row <= first + i)
             extent++;
@@ -237,19 +234,10 @@ static int convert_rows(struct conversion *c, size_t first, size_t n)
     if (!c->copies)
         TRY(requantize_rows(c, first, n));
     for (int i = 0; i < ARRAYS; i++) {
-        const struct array array = array_of(&c->to, i, n);
         if (c->piece[i] != NULL)
-            TRY(place_write(&c->places[i], c->piece[i], array_bytes(&array)));
+            TRY(place_write(&c->to.place[i], c->piece[i], bytes_of_rows(&c->to, i, n)));
     }
     return DONE;
-}
-
-/* Fills up the file of the elements. */
-static int pad(struct conversion *c)
-{
-    static const char zeros[64];
-    size_t alignment = c->options.format->alignment, beyond = array_bytes(&c->to.array[ARRAY_DATA]) % alignment;
-    return beyond == 0 ? DONE : place_write(&c->places[ARRAY_DATA], zeros, alignment - beyond);
 }
 
 static int convert(struct conversion *c)
@@ -263,32 +251,27 @@ static int convert(struct conversion *c)
         progress_show(&progress, (double)(first + n) / (double)rows);
     }
     progress_end(&progress);
-    return outcome == DONE ? pad(c) : outcome;
+    TRY(outcome);
+    return place_pad(&c->to.place[ARRAY_DATA], array_bytes(&c->to.array[ARRAY_DATA]), c->options.format->alignment);
 }
 
 /* ---- The whole table -------------------------------------------------------------------------------------------- */
 
-/* Returns the bytes of a table with its scales and zero points. */
-static double bytes_of(const inlay_table *table)
+static double bytes_of(const struct array arrays[ARRAYS])
 {
-    const bool there[ARRAYS] = {true, has_scales(table), table->zeros != NULL};
     double bytes = 0;
-    for (int i = 0; i < ARRAYS; i++) {
-        const struct array array = stored_array(i, table->type, table->rows, table->dim, table->group);
-        bytes += there[i] ? (double)array_bytes(&array) : 0;
-    }
+    for (int i = 0; i < ARRAYS; i++)
+        bytes += (double)array_bytes(&arrays[i]);
     return bytes;
 }
 
 static void report(const struct conversion *c, FILE *stream)
 {
     const inlay_table *from = &c->from.view;
-    double elements = (double)from->rows * (double)from->dim, after = 0;
-    for (int i = 0; i < ARRAYS; i++)
-        after += (double)array_bytes(&c->to.array[i]);
+    double elements = (double)from->rows * (double)from->dim;
     fprintf(stream, "table   %s [%zu, %zu], %.0f bytes\n", enum_name(ELEMENT_TYPES, (int)from->type), from->rows,
-            from->dim, bytes_of(from));
-    fprintf(stream, "to      %s, %.0f bytes\n", enum_name(ELEMENT_TYPES, (int)c->to.type), after);
+            from->dim, bytes_of(c->before));
+    fprintf(stream, "to      %s, %.0f bytes\n", enum_name(ELEMENT_TYPES, (int)c->to.type), bytes_of(c->to.array));
     fprintf(stream, "error   largest %.6g, root mean square %.6g\n", c->largest,
             elements > 0 ? sqrt(c->squares / elements) : 0);
 }
@@ -297,7 +280,9 @@ static int run(struct conversion *c)
 {
     c->outputs.force = c->options.force;
     TRY(prepare(c));
-    TRY(c->options.format->begin(&c->to, &c->outputs, c->places));
+    for (int i = 0; i < ARRAYS; i++)
+        c->to.place[i] = (struct place){&c->outputs.out, -1};
+    TRY(c->options.format->begin(&c->to, &c->outputs));
     TRY(allocate(c));
     TRY(convert(c));
     /* Where the table goes to stdout, the report does not. */

@@ -1,37 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of the formats of format.h, and how their arrays are written.
+ * The formats of format.h: what stands before the elements of a table in a file of each, and how arrays are written.
+ * Integers are little-endian, as this host is: the build refuses others.
  */
 #include "convert/format.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "formats/types.h"
+#include "text.h"
 #include "text/message.h"
 #include "text/names.h"
 
-static const struct format *const formats[] = {&format_safetensors, &format_gguf, &format_npy};
-
-enum { FORMATS = sizeof formats / sizeof *formats };
-
-int format_of_path(const char *path, inlay_element_type type, const struct format **found)
-{
-    const char *suffix = strrchr(path, '.');
-    size_t i = 0;
-    while (i < FORMATS && (suffix == NULL || strcmp(suffix, formats[i]->suffix) != 0))
-        i++;
-    if (i == FORMATS)
-        return misused("--out %s ends in none of .safetensors, .gguf and .npy", shown(path));
-    const struct format *format = *found = formats[i];
-    if (format->holds(type))
-        return DONE;
-    char names[512] = "";
-    for (int other = 1; other < INLAY_ELEMENT_TYPES; other++) {
-        if (format->holds((inlay_element_type)other))
-            append(names, sizeof names, "%s%s", *names == '\0' ? "" : ", ", enum_name(ELEMENT_TYPES, other));
-    }
-    return misused("--type %s: %s files have no such elements, but %s", enum_name(ELEMENT_TYPES, (int)type),
-                   format->name, names);
-}
+/* ---- Writing ---------------------------------------------------------------------------------------------------- */
 
 int place_write(struct place *place, const void *bytes, size_t n)
 {
@@ -40,4 +25,195 @@ int place_write(struct place *place, const void *bytes, size_t n)
         place->offset += (int64_t)n;
     }
     return output_write(place->output, bytes, n);
+}
+
+int place_pad(struct place *place, size_t bytes, size_t alignment)
+{
+    static const char zeros[64];
+    size_t beyond = bytes % alignment;
+    return beyond == 0 ? DONE : place_write(place, zeros, alignment - beyond);
+}
+
+/* ---- .npy: a file for each array, those of scales and zero points beside that of the elements ------------------- */
+
+/* Opens the file of an array beside the table. One of an earlier run that this table has not would be read as its. */
+static int open_beside(const struct new_table *table, int which, struct outputs *outputs, struct output *output)
+{
+    int outcome = DONE;
+    char *name = stored_beside(table->path, which);
+    if (name == NULL)
+        return out_of_memory("a name", 0);
+    if (table->array[which].rank != 0)
+        outcome = outputs_add(outputs, output, "what lies beside it", name);
+    else if (access(name, F_OK) == 0)
+        outcome = failed("%s would be taken for %s of the new table, which has none: remove it", shown(name),
+                         stored_names[which]);
+    free(name);
+    return outcome;
+}
+
+static int begin_npy(struct new_table *table, struct outputs *outputs)
+{
+    bool is_stdout = strcmp(table->path, "-") == 0;
+    if (is_stdout && (table->array[ARRAY_SCALES].rank != 0 || table->array[ARRAY_ZEROS].rank != 0))
+        return misused("--out -: the scales of %s lie in a file beside the table: name a file",
+                       enum_name(ELEMENT_TYPES, (int)table->type));
+    TRY(outputs_open(outputs, table->path, NULL));
+    table->place[ARRAY_SCALES].output = &outputs->scales;
+    table->place[ARRAY_ZEROS].output = &outputs->zeros;
+    for (int i = ARRAY_DATA + 1; i < ARRAYS && !is_stdout; i++)
+        TRY(open_beside(table, i, outputs, table->place[i].output));
+    for (int i = 0; i < ARRAYS; i++) {
+        const struct array *array = &table->array[i];
+        if (array->rank != 0)
+            TRY(output_npy_header(table->place[i].output, array->element, array->shape, array->rank));
+    }
+    return DONE;
+}
+
+/* ---- GGUF, version 3: one tensor without metadata --------------------------------------------------------------- */
+
+/* What ggml reads: names of tensors have an end in 64 bytes. */
+enum { GGUF_VERSION = 3, GGUF_ALIGNMENT = 32, GGUF_NAME_MOST = 63 };
+
+/* What stands before the name of the tensor, and behind it. */
+struct __attribute__((packed)) gguf_head {
+    char magic[4];
+    uint32_t version;
+    uint64_t tensors, metadata, name_bytes;
+};
+struct __attribute__((packed)) gguf_tensor {
+    uint32_t dimensions;
+    uint64_t sizes[2]; /* the fastest first */
+    uint32_t type;
+    uint64_t offset;
+};
+
+static bool gguf_holds(inlay_element_type type)
+{
+    return inlay_ggml_type_of(type) != NULL;
+}
+
+static int begin_gguf(struct new_table *table, struct outputs *outputs)
+{
+    const size_t size = strlen(table->name);
+    const struct gguf_head head = {{'G', 'G', 'U', 'F'}, GGUF_VERSION, .tensors = 1, .name_bytes = size};
+    const struct gguf_tensor tensor = {
+        .dimensions = 2, .sizes = {table->dim, table->rows}, .type = inlay_ggml_type_of(table->type)->number};
+    if (size > GGUF_NAME_MOST)
+        return misused("%s has more than %d bytes, and no name of a tensor in GGUF has: give another by --name",
+                       shown(table->name), GGUF_NAME_MOST);
+    TRY(outputs_open(outputs, table->path, NULL));
+    TRY(output_write(&outputs->out, &head, sizeof head));
+    TRY(output_write(&outputs->out, table->name, size));
+    TRY(output_write(&outputs->out, &tensor, sizeof tensor));
+    return place_pad(&table->place[ARRAY_DATA], sizeof head + size + sizeof tensor, GGUF_ALIGNMENT);
+}
+
+/* ---- safetensors: a length, a JSON object that describes the tensors, and their elements without holes ---------- */
+
+/* Scales have a tensor of their own, which comes first: both are aligned then, as its elements are the larger ones. */
+enum { OBJECT_ALIGNMENT = 64, LENGTH_BYTES = 8 };
+
+static bool safetensors_holds(inlay_element_type type)
+{
+    return inlay_safetensors_type_of(type) != NULL;
+}
+
+/* Returns the bytes of a name without a .weight at its end, where its scales are looked for. */
+static size_t stem_of(const char *name)
+{
+    static const char weight[] = ".weight";
+    size_t size = strlen(name), end = sizeof weight - 1;
+    return size > end && strcmp(name + size - end, weight) == 0 ? size - end : size;
+}
+
+/* Writes a tensor of the header; `end` stands behind the first `size` bytes of the table's name in its name. */
+static void write_tensor(FILE *header, const struct new_table *table, size_t size, const char *end, const char *dtype,
+                         const struct array *array, uint64_t begin)
+{
+    putc('"', header);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)table->name[i];
+        if (c < ' ')
+            fprintf(header, "\\u%04x", c);
+        else
+            fprintf(header, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    }
+    fprintf(header, "%s\":{\"dtype\":\"%s\",\"shape\":[%zu", end, dtype, array->shape[0]);
+    if (array->rank == 2)
+        fprintf(header, ",%zu", array->shape[1]);
+    fprintf(header, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, begin + array_bytes(array));
+}
+
+/* Writes room for the length, and the object, padded to where tensors are aligned. */
+static void write_header(FILE *header, const struct new_table *table)
+{
+    const struct array *data = &table->array[ARRAY_DATA], *scales = &table->array[ARRAY_SCALES];
+    fprintf(header, "%*s{", LENGTH_BYTES, "");
+    if (scales->rank != 0) {
+        /* Scales are float32, or exponents as bytes. */
+        write_tensor(header, table, stem_of(table->name), ".scale", scales->element == NPY_F4 ? "F32" : "F8_E8M0",
+                     scales, 0);
+        putc(',', header);
+    }
+    write_tensor(header, table, strlen(table->name), "", inlay_safetensors_type_of(table->type)->name, data,
+                 array_bytes(scales));
+    putc('}', header);
+    fprintf(header, "%*s", (int)(-ftell(header) & (OBJECT_ALIGNMENT - 1)), "");
+}
+
+static int begin_safetensors(struct new_table *table, struct outputs *outputs)
+{
+    const struct array *scales = &table->array[ARRAY_SCALES];
+    char *bytes = NULL;
+    size_t size = 0;
+    if (strcmp(table->name, "__metadata__") == 0)
+        return misused("--name __metadata__ is no name of a tensor in safetensors");
+    TRY(outputs_open(outputs, table->path, NULL));
+    FILE *header = open_memstream(&bytes, &size);
+    if (header != NULL)
+        write_header(header, table);
+    if (header == NULL || fclose(header) != 0) {
+        free(bytes);
+        return out_of_memory("the header", 0);
+    }
+    const uint64_t length = size - LENGTH_BYTES;
+    memcpy(bytes, &length, LENGTH_BYTES);
+    int outcome = output_write(&outputs->out, bytes, size);
+    free(bytes);
+    if (scales->rank != 0) {
+        table->place[ARRAY_SCALES].offset = (int64_t)size;
+        table->place[ARRAY_DATA].offset = (int64_t)(size + array_bytes(scales));
+    }
+    return outcome;
+}
+
+/* ---- All of them ------------------------------------------------------------------------------------------------ */
+
+static const struct format formats[] = {
+    {".safetensors", "safetensors", safetensors_holds, begin_safetensors, true, 1},
+    {".gguf", "GGUF", gguf_holds, begin_gguf, true, GGUF_ALIGNMENT},
+    {".npy", "npy", NULL, begin_npy, false, 1},
+};
+
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+int format_of_path(const char *path, inlay_element_type type, const struct format **found)
+{
+    size_t i = 0;
+    while (i < FORMATS && !inlay_ends_in(path, formats[i].suffix))
+        i++;
+    if (i == FORMATS)
+        return misused("--out %s ends in none of .safetensors, .gguf and .npy", shown(path));
+    const struct format *format = *found = &formats[i];
+    if (format->holds == NULL || format->holds(type))
+        return DONE;
+    char names[512] = "";
+    for (int other = 1; other < INLAY_ELEMENT_TYPES; other++) {
+        if (format->holds((inlay_element_type)other))
+            append(names, sizeof names, "%s%s", *names == '\0' ? "" : ", ", enum_name(ELEMENT_TYPES, other));
+    }
+    return misused("--type %s: %s files have no such elements, but %s", enum_name(ELEMENT_TYPES, (int)type),
+                   format->name, names);
 }
