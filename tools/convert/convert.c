@@ -41,16 +41,6 @@ struct conversion {
     double largest, squares;     /* of the errors */
 };
 
-static void conversion_free(struct conversion *c)
-{
-    outputs_discard(&c->outputs);
-    for (int i = 0; i < ARRAYS; i++)
-        free(c->piece[i]);
-    free(c->values);
-    free(c->ids);
-    weights_free(&c->from);
-}
-
 /* ---- Preparation ------------------------------------------------------------------------------------------------ */
 
 /* Returns the bytes of `rows` rows in an array of the new table; 0 where the table has no such array. */
@@ -69,7 +59,7 @@ static bool keeps_bytes(const struct conversion *c)
     return c->from.factor == 1 || (c->to.array[ARRAY_SCALES].optional && c->before[ARRAY_SCALES].rank == 0);
 }
 
-/* Loads the table, and chooses the arrays of the new one. */
+/* Loads the table, and chooses the arrays of the new one and where they go. */
 static int prepare(struct conversion *c)
 {
     const struct convert_options *options = &c->options;
@@ -89,6 +79,7 @@ static int prepare(struct conversion *c)
     for (int i = 0; i < ARRAYS; i++) {
         c->before[i] = stored_array(i, from->type, from->rows, from->dim, from->group);
         to->array[i] = stored_array(i, to->type, to->rows, to->dim, to->group);
+        to->place[i] = (struct place){&c->outputs.out, -1};
     }
     if ((from->extents != NULL ? from->extents->scales : from->scales) == NULL)
         c->before[ARRAY_SCALES].rank = 0;
@@ -280,8 +271,6 @@ static int run(struct conversion *c)
 {
     c->outputs.force = c->options.force;
     TRY(prepare(c));
-    for (int i = 0; i < ARRAYS; i++)
-        c->to.place[i] = (struct place){&c->outputs.out, -1};
     TRY(c->options.format->begin(&c->to, &c->outputs));
     TRY(allocate(c));
     TRY(convert(c));
@@ -298,6 +287,11 @@ int command_convert(int argc, char **argv)
     int outcome = convert_options_parse(argc, argv, &conversion.options);
     if (outcome == DONE)
         outcome = run(&conversion);
-    conversion_free(&conversion);
+    outputs_discard(&conversion.outputs);
+    for (int i = 0; i < ARRAYS; i++)
+        free(conversion.piece[i]);
+    free(conversion.values);
+    free(conversion.ids);
+    weights_free(&conversion.from);
     return outcome;
 }
