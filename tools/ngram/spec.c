@@ -7,9 +7,9 @@
 #include "ngram/spec.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/json.h"
 #include "inputs/load.h"
@@ -21,69 +21,59 @@ struct value {
     const char *path;
     char name[64]; /* as messages call it, such as columns[3].modulus */
     bool required;
-    struct inlay_json json; /* a reader in front of it, which changes nothing; all zero where it is not there */
+    struct inlay_json json; /* a reader in front of it; all zero where it is not there */
 };
+
+/* Keeps memory for as long as the spec lives. */
+static void *keep(struct ngram_spec *spec, void *memory)
+{
+    return spec->memory[spec->memory_count++] = memory;
+}
 
 /* ---- Single values ---------------------------------------------------------------------------------------------- */
 
 /* Says what a value should have been, or that it is missing. A value that is not there and need not be is DONE. */
-static int refuse(const struct value *value, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static int refuse(const struct value *value, const char *format, ...)
+static int refuse(struct value value, const char *wanted)
 {
-    if (value->json.begin == NULL)
-        return value->required ? failed("%s: %s is missing", shown(value->path), value->name) : DONE;
-    char wanted[200];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(wanted, sizeof wanted, format, arguments);
-    va_end(arguments);
-    struct inlay_json json = value->json;
-    const char kind = inlay_json_peek(&json), *first = json.at;
-    inlay_json_skip(&json);
+    if (value.json.begin == NULL)
+        return value.required ? failed("%s: %s is missing", shown(value.path), value.name) : DONE;
+    const char kind = inlay_json_peek(&value.json), *first = value.json.at;
+    inlay_json_skip(&value.json);
     /* Arrays and objects can be long, and a text of them says little. */
     const char *given = kind == '['   ? "an array"
                         : kind == '{' ? "an object"
-                                      : escaped(first, (size_t)(json.at - first));
-    return failed("%s: %s is %s, not %s", shown(value->path), value->name, given, wanted);
+                                      : escaped(first, (size_t)(value.json.at - first));
+    return failed("%s: %s is %s, not %s", shown(value.path), value.name, given, wanted);
 }
 
 /* Returns the first character of a value, which tells its kind; 0 of one that is not there. */
-static char kind_of(const struct value *value)
+static char kind_of(struct value value)
 {
-    struct inlay_json json = value->json;
-    return inlay_json_peek(&json);
+    return inlay_json_peek(&value.json);
 }
 
 /* Returns whether a value is a string that means a text. */
-static bool is_string(const struct value *value, const char *text)
+static bool is_string(struct value value, const char *text)
 {
-    struct inlay_json json = value->json;
     struct inlay_text string;
-    return inlay_json_string(&json, &string) && inlay_json_means(string, text);
+    return inlay_json_string(&value.json, &string) && inlay_json_means(string, text);
 }
 
-/* Reads an integer in [least, most]. */
-static int take_integer(const struct value *value, int64_t least, int64_t most, int64_t *out)
+/* Reads an integer in [least, most] into a field of so many bytes. */
+static int take_integer(struct value value, int64_t least, int64_t most, void *field, size_t bytes)
 {
-    struct inlay_json json = value->json;
+    struct inlay_json json = value.json;
     struct inlay_number number;
+    char wanted[80];
+    snprintf(wanted, sizeof wanted, "an integer from %" PRId64 " to %" PRId64, least, most);
     if (!inlay_json_number(&json, &number) || !number.is_integer || number.integer < least || number.integer > most)
-        return refuse(value, "an integer from %" PRId64 " to %" PRId64, least, most);
-    *out = number.integer;
+        return refuse(value, wanted);
+    /* The build refuses big-endian hosts: the low bytes come first. */
+    memcpy(field, &number.integer, bytes);
     return DONE;
 }
 
-/* Reads an integer in [least, most] into a field of 32 bits. */
-static int take_u32(const struct value *value, int64_t least, int64_t most, uint32_t *out)
-{
-    int64_t integer = *out;
-    TRY(take_integer(value, least, most, &integer));
-    *out = (uint32_t)integer;
-    return DONE;
-}
-
-static int take_mix(const struct value *value, inlay_ngram_mix *out)
+static int take_mix(struct value value, inlay_ngram_mix *out)
 {
     for (int mix = INLAY_NGRAM_MIX_XOR; mix <= INLAY_NGRAM_MIX_ADD; mix++)
         if (is_string(value, enum_name(MIXES, mix))) {
@@ -93,7 +83,7 @@ static int take_mix(const struct value *value, inlay_ngram_mix *out)
     return refuse(value, "\"xor\" or \"add\"");
 }
 
-static int take_truth(const struct value *value, uint32_t *out)
+static int take_truth(struct value value, uint32_t *out)
 {
     const char kind = kind_of(value);
     *out = kind == 't';
@@ -102,228 +92,189 @@ static int take_truth(const struct value *value, uint32_t *out)
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-/* The elements of an array, one after the other. */
-struct elements {
-    const char *array; /* its name */
-    struct inlay_json json;
-    size_t end;           /* of the elements so far */
-    struct value element; /* the last of them */
-};
-
-static struct elements elements_of(const struct value *array)
-{
-    struct elements all = {array->name, array->json, 0, {.path = array->path}};
-    inlay_json_open(&all.json, '[');
-    return all;
-}
-
-/* Goes to the next element. Returns false behind the last, and where the value is no array. */
-static bool next_element(struct elements *all)
-{
-    if (all->end > 0)
-        inlay_json_skip(&all->json);
-    if (!inlay_json_element(&all->json))
-        return false;
-    snprintf(all->element.name, sizeof all->element.name, "%.30s[%zu]", all->array, all->end++);
-    all->element.json = all->json;
-    return true;
-}
-
 /* Returns the number of elements of an array; 0 of another value. */
-static size_t count_of(const struct value *array)
+static size_t count_of(struct value array)
 {
-    struct inlay_json json = array->json;
     size_t n = 0;
-    inlay_json_open(&json, '[');
-    for (; inlay_json_element(&json); n++)
-        inlay_json_skip(&json);
+    inlay_json_open(&array.json, '[');
+    for (; inlay_json_element(&array.json); n++)
+        inlay_json_skip(&array.json);
     return n;
 }
 
-/* Allocates an array [n] that lives as long as the spec. */
-static void *new_array(struct ngram_spec *spec, size_t n, size_t bytes)
+/* Reads an element of an array into its place. */
+typedef int take_element(struct value element, struct ngram_spec *spec, void *place);
+
+/* Reads all elements of an array into places of so many bytes each. */
+static int take_elements(struct value array, struct ngram_spec *spec, take_element *take, char *places, size_t bytes)
 {
-    return spec->arrays[spec->array_count++] = calloc(n + 1, bytes);
+    struct value element = {.path = array.path};
+    inlay_json_open(&array.json, '[');
+    for (size_t i = 0; inlay_json_element(&array.json); i++) {
+        snprintf(element.name, sizeof element.name, "%.30s[%zu]", array.name, i);
+        element.json = array.json;
+        TRY(take(element, spec, places + i * bytes));
+        inlay_json_skip(&array.json);
+    }
+    return DONE;
 }
 
-/* Checks that a value is an array of [least, most] elements and allocates as many of `bytes`. */
-static int take_array(const struct value *value, size_t least, size_t most, size_t bytes, struct ngram_spec *spec,
-                      void **out, size_t *n)
+/* Reads an array of [least, most] elements into memory that lives as long as the spec: null without the array. */
+static int take_array(struct value array, size_t least, size_t most, struct ngram_spec *spec, take_element *take,
+                      size_t bytes, void **out, size_t *n)
 {
-    if (kind_of(value) != '[')
-        return refuse(value, "an array");
-    *n = count_of(value);
+    *out = NULL;
+    if (kind_of(array) != '[')
+        return refuse(array, "an array");
+    *n = count_of(array);
     if (*n < least || *n > most)
         return failed(least == most ? "%s: %s has %zu elements, not %zu"
                                     : "%s: %s has %zu elements, not from %zu to %zu",
-                      shown(value->path), value->name, *n, least, most);
-    *out = new_array(spec, *n, bytes);
-    return *out != NULL ? DONE : out_of_memory(value->name, (double)*n * (double)bytes);
+                      shown(array.path), array.name, *n, least, most);
+    *out = keep(spec, calloc(*n + 1, bytes));
+    return *out != NULL ? take_elements(array, spec, take, *out, bytes)
+                        : out_of_memory(array.name, (double)*n * (double)bytes);
 }
 
-/* Reads integers in [least, most] into list [n of the array]. */
-static int take_integers(const struct value *value, int64_t least, int64_t most, int64_t *list)
+static int take_id(struct value value, struct ngram_spec *spec, void *id)
 {
-    for (struct elements all = elements_of(value); next_element(&all); list++)
-        TRY(take_integer(&all.element, least, most, list));
-    return DONE;
+    return take_integer(value, 0, (int64_t)spec->spec.vocab - 1, id, sizeof(int64_t));
 }
 
-/* Reads token ids of any number. */
-static int take_ids(const struct value *value, struct ngram_spec *spec, const int64_t **ids, size_t *n)
+static int take_number(struct value value, struct ngram_spec *spec, void *number)
 {
-    int64_t *list = NULL;
-    TRY(take_array(value, 0, SIZE_MAX, sizeof *list, spec, (void **)&list, n));
-    *ids = list;
-    return take_integers(value, 0, (int64_t)spec->spec.vocab - 1, list);
+    (void)spec;
+    return take_integer(value, 0, UINT32_MAX, number, sizeof(uint32_t));
 }
 
-static int take_token_map(const struct value *value, struct ngram_spec *spec)
+static int take_multiplier(struct value value, struct ngram_spec *spec, void *multiplier)
 {
-    const size_t vocab = spec->spec.vocab;
-    size_t n;
-    uint32_t *map = NULL;
+    (void)spec;
+    return take_integer(value, INT64_MIN, INT64_MAX, multiplier, sizeof(int64_t));
+}
+
+static int take_vector(struct value vector, struct ngram_spec *spec, void *multipliers)
+{
+    const size_t length = spec->spec.length, n = count_of(vector);
+    char wanted[80];
+    snprintf(wanted, sizeof wanted, "an array of %zu multipliers, as many as length says", length);
+    if (kind_of(vector) != '[')
+        return refuse(vector, wanted);
+    if (n != length)
+        return failed("%s: %s has %zu multipliers, not %zu as length says", shown(vector.path), vector.name, n, length);
+    return take_elements(vector, spec, take_multiplier, multipliers, sizeof(int64_t));
+}
+
+static int take_token_map(struct value value, struct ngram_spec *spec)
+{
+    size_t n = spec->spec.vocab;
+    void *map = NULL;
     spec->map_required = is_string(value, "required");
-    if (spec->map_required)
-        return DONE;
-    if (kind_of(value) != '[')
+    if (!spec->map_required && kind_of(value) != '[')
         return refuse(value, "an array of numbers, or \"required\" where --token-map is to give it");
-    TRY(take_array(value, vocab, vocab, sizeof *map, spec, (void **)&map, &n));
+    if (!spec->map_required)
+        TRY(take_array(value, n, n, spec, take_number, sizeof(uint32_t), &map, &n));
     spec->spec.token_map = map;
-    for (struct elements all = elements_of(value); next_element(&all); map++)
-        TRY(take_u32(&all.element, 0, UINT32_MAX, map));
-    return DONE;
-}
-
-static int take_multipliers(const struct value *value, struct ngram_spec *spec)
-{
-    const size_t length = spec->spec.length;
-    int64_t *list = NULL;
-    /* Sized for whole vectors at once: the library wants them one behind the other. */
-    TRY(take_array(value, 1, INLAY_NGRAM_COLUMNS_MOST, length * sizeof *list, spec, (void **)&list,
-                   &spec->spec.vectors));
-    spec->spec.multipliers = list;
-    for (struct elements all = elements_of(value); next_element(&all); list += length) {
-        const struct value *vector = &all.element;
-        if (kind_of(vector) != '[')
-            return refuse(vector, "an array of %zu multipliers, as many as length says", length);
-        if (count_of(vector) != length)
-            return failed("%s: %s has %zu multipliers, not %zu as length says", shown(vector->path), vector->name,
-                          count_of(vector), length);
-        TRY(take_integers(vector, INT64_MIN, INT64_MAX, list));
-    }
     return DONE;
 }
 
 /* ---- Objects ---------------------------------------------------------------------------------------------------- */
 
-/* A key of an object, and where its value goes. */
-struct key {
-    const char *name;
-    struct value *value;
-    bool required;
-};
-
-static int unknown_key(const struct value *object, struct inlay_text name)
+static int unknown_key(struct value object, struct inlay_text name)
 {
     char meaning[2048] = ""; /* messages show less */
     if (name.size >= sizeof meaning)
         name.size = sizeof meaning - 1;
     inlay_json_decode(name, meaning);
-    return failed("%s: %s has no key %s", shown(object->path), object->name, shown(meaning));
+    return failed("%s: %s has no key %s", shown(object.path), object.name, shown(meaning));
 }
 
-/* Finds the values of an object's keys [n]. */
-static int find_values(const struct value *object, const struct key *keys, size_t n)
+/* Checks that a value is an object without other keys than these, behind which there is a null. */
+static int check_keys(struct value object, const char *const *keys)
 {
-    struct inlay_json json = object->json;
+    struct inlay_json json = object.json;
     struct inlay_text name;
-    const bool nested = json.depth > 0;
     if (!inlay_json_open(&json, '{'))
         return refuse(object, "an object");
-    for (size_t i = 0; i < n; i++) {
-        *keys[i].value = (struct value){.path = object->path, .required = keys[i].required};
-        snprintf(keys[i].value->name, sizeof keys[i].value->name, "%.30s%s%s", nested ? object->name : "",
-                 nested ? "." : "", keys[i].name);
-    }
     while (inlay_json_member(&json, &name)) {
         size_t i = 0;
-        while (i < n && !inlay_json_means(name, keys[i].name))
+        while (keys[i] != NULL && !inlay_json_means(name, keys[i]))
             i++;
-        if (i == n)
+        if (keys[i] == NULL)
             return unknown_key(object, name);
-        keys[i].value->json = json;
         inlay_json_skip(&json);
     }
     return DONE;
 }
 
-static int take_column(const struct value *object, struct ngram_spec *spec, inlay_ngram_column *column)
+enum { OPTIONAL, REQUIRED };
+
+/* Returns the value of a key of an object. */
+static struct value value_of(struct value object, const char *key, bool required)
 {
-    struct value length, vector, modulus, table, offset;
-    const struct key keys[] = {
-        {"length", &length, true}, {"vector", &vector, false}, {"modulus", &modulus, true},
-        {"table", &table, false},  {"offset", &offset, false},
-    };
-    int64_t first = 0;
-    TRY(find_values(object, keys, sizeof keys / sizeof *keys));
-    TRY(take_u32(&length, 1, spec->spec.length, &column->length));
-    TRY(take_u32(&vector, 0, (int64_t)spec->spec.vectors - 1, &column->vector));
-    TRY(take_u32(&modulus, 1, UINT32_MAX, &column->modulus));
-    TRY(take_u32(&table, 0, INLAY_NGRAM_COLUMNS_MOST - 1, &column->table));
+    struct value value = {.path = object.path, .required = required};
+    const bool nested = object.json.depth > 0;
+    struct inlay_text name;
+    snprintf(value.name, sizeof value.name, "%.30s%s%s", nested ? object.name : "", nested ? "." : "", key);
+    inlay_json_open(&object.json, '{');
+    while (value.json.begin == NULL && inlay_json_member(&object.json, &name)) {
+        if (inlay_json_means(name, key))
+            value.json = object.json;
+        inlay_json_skip(&object.json);
+    }
+    return value;
+}
+
+static int take_column(struct value object, struct ngram_spec *spec, void *place)
+{
+    static const char *const keys[] = {"length", "vector", "modulus", "table", "offset", NULL};
+    const inlay_ngram_spec *out = &spec->spec;
+    inlay_ngram_column *column = place;
+    const size_t bytes = sizeof(uint32_t);
+    TRY(check_keys(object, keys));
+    TRY(take_integer(value_of(object, "length", REQUIRED), 1, out->length, &column->length, bytes));
+    TRY(take_integer(value_of(object, "vector", OPTIONAL), 0, (int64_t)out->vectors - 1, &column->vector, bytes));
+    TRY(take_integer(value_of(object, "modulus", REQUIRED), 1, UINT32_MAX, &column->modulus, bytes));
+    TRY(take_integer(value_of(object, "table", OPTIONAL), 0, INLAY_NGRAM_COLUMNS_MOST - 1, &column->table, bytes));
     /* offset + modulus is at most 2^63. */
-    TRY(take_integer(&offset, 0, INT64_MAX - (int64_t)column->modulus + 1, &first));
-    column->offset = (uint64_t)first;
+    TRY(take_integer(value_of(object, "offset", OPTIONAL), 0, INT64_MAX - (int64_t)column->modulus + 1, &column->offset,
+                     sizeof column->offset));
     if (column->table >= spec->tables)
         spec->tables = (size_t)column->table + 1;
     return DONE;
 }
 
-static int take_columns(const struct value *value, struct ngram_spec *spec)
-{
-    inlay_ngram_column *columns = NULL;
-    TRY(take_array(value, 1, INLAY_NGRAM_COLUMNS_MOST, sizeof *columns, spec, (void **)&columns,
-                   &spec->spec.column_count));
-    spec->spec.columns = columns;
-    for (struct elements all = elements_of(value); next_element(&all); columns++)
-        TRY(take_column(&all.element, spec, columns));
-    return DONE;
-}
-
 /* Takes first what bounds the rest. */
-static int take_spec(const struct value *object, struct ngram_spec *spec)
+static int take_spec(struct value object, struct ngram_spec *spec)
 {
-    struct value comment, vocab, length, mix, pad, zero_is_none, token_map, resets, masks, multipliers, columns;
-    const struct key keys[] = {
-        {"comment", &comment, false},
-        {"vocab", &vocab, true},
-        {"length", &length, true},
-        {"mix", &mix, true},
-        {"pad", &pad, false},
-        {"zero_is_none", &zero_is_none, false},
-        {"token_map", &token_map, false},
-        {"resets", &resets, false},
-        {"masks", &masks, false},
-        {"multipliers", &multipliers, true},
-        {"columns", &columns, true},
-    };
+    static const char *const keys[] = {"comment",   "vocab",  "length", "mix",         "pad",     "zero_is_none",
+                                       "token_map", "resets", "masks",  "multipliers", "columns", NULL};
+    const struct value comment = value_of(object, "comment", OPTIONAL);
     inlay_ngram_spec *out = &spec->spec;
-    int64_t ids = 0;
+    void *array;
     *out = inlay_ngram_spec_default(0, 0, (inlay_ngram_mix)0);
-    TRY(find_values(object, keys, sizeof keys / sizeof *keys));
-    if (kind_of(&comment) != '"')
-        TRY(refuse(&comment, "a text"));
-    TRY(take_integer(&vocab, 1, (int64_t)1 << 31, &ids));
-    out->vocab = (size_t)ids;
-    TRY(take_u32(&length, 1, INLAY_NGRAM_LENGTH_MOST, &out->length));
-    TRY(take_mix(&mix, &out->mix));
-    TRY(take_u32(&pad, 0, UINT32_MAX, &out->pad));
-    TRY(take_truth(&zero_is_none, &out->zero_is_none));
-    TRY(take_token_map(&token_map, spec));
-    TRY(take_ids(&resets, spec, &out->resets, &out->reset_count));
-    TRY(take_ids(&masks, spec, &out->masks, &out->mask_count));
-    TRY(take_multipliers(&multipliers, spec));
-    return take_columns(&columns, spec);
+    TRY(check_keys(object, keys));
+    TRY(kind_of(comment) == '"' ? DONE : refuse(comment, "a text"));
+    TRY(take_integer(value_of(object, "vocab", REQUIRED), 1, (int64_t)1 << 31, &out->vocab, sizeof out->vocab));
+    TRY(take_integer(value_of(object, "length", REQUIRED), 1, INLAY_NGRAM_LENGTH_MOST, &out->length,
+                     sizeof out->length));
+    TRY(take_mix(value_of(object, "mix", REQUIRED), &out->mix));
+    TRY(take_integer(value_of(object, "pad", OPTIONAL), 0, UINT32_MAX, &out->pad, sizeof out->pad));
+    TRY(take_truth(value_of(object, "zero_is_none", OPTIONAL), &out->zero_is_none));
+    TRY(take_token_map(value_of(object, "token_map", OPTIONAL), spec));
+    TRY(take_array(value_of(object, "resets", OPTIONAL), 0, SIZE_MAX, spec, take_id, sizeof(int64_t), &array,
+                   &out->reset_count));
+    out->resets = array;
+    TRY(take_array(value_of(object, "masks", OPTIONAL), 0, SIZE_MAX, spec, take_id, sizeof(int64_t), &array,
+                   &out->mask_count));
+    out->masks = array;
+    TRY(take_array(value_of(object, "multipliers", REQUIRED), 1, INLAY_NGRAM_COLUMNS_MOST, spec, take_vector,
+                   out->length * sizeof(int64_t), &array, &out->vectors));
+    out->multipliers = array;
+    TRY(take_array(value_of(object, "columns", REQUIRED), 1, INLAY_NGRAM_COLUMNS_MOST, spec, take_column,
+                   sizeof *out->columns, &array, &out->column_count));
+    out->columns = array;
+    return DONE;
 }
 
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
@@ -340,44 +291,38 @@ static int refuse_text(const char *path, const struct inlay_json *json)
                   json->repeated.size > 0 ? ": " : "", escaped(json->repeated.bytes, json->repeated.size));
 }
 
-static int take_text(const char *path, const char *text, size_t size, struct ngram_spec *spec)
-{
-    struct inlay_json whole, root;
-    if (size > UINT32_MAX)
-        return failed("%s is longer than the 4 GiB that a spec can have", shown(path));
-    inlay_json_start(&whole, text, size, INLAY_JSON_DEPTH);
-    root = inlay_json_ahead(&whole);
-    inlay_json_skip(&whole);
-    int outcome = inlay_json_end(&whole) ? DONE : refuse_text(path, &whole);
-    inlay_json_finish(&whole);
-    TRY(outcome);
-    const struct value value = {.path = path, .name = "the spec", .json = root};
-    return take_spec(&value, spec);
-}
-
 int ngram_spec_read(const char *path, struct ngram_spec *spec)
 {
     char *text = NULL;
     size_t size;
     int outcome = load_text(path, &text, &size);
-    if (outcome == DONE)
-        outcome = take_text(path, text, size, spec);
-    free(text);
-    return outcome;
+    keep(spec, text);
+    TRY(outcome);
+    struct inlay_json whole, root;
+    inlay_json_start(&whole, text, size, INLAY_JSON_DEPTH);
+    root = inlay_json_ahead(&whole);
+    inlay_json_skip(&whole);
+    outcome = inlay_json_end(&whole) ? DONE : refuse_text(path, &whole);
+    inlay_json_finish(&whole);
+    TRY(outcome);
+    return take_spec((struct value){.path = path, .name = "the spec", .json = root}, spec);
 }
 
-/* Makes a token map of the integers of a file. */
-static int take_map(const char *path, const struct npy *npy, const void *data, struct ngram_spec *spec)
+int ngram_spec_map(const char *path, struct ngram_spec *spec)
 {
     const size_t vocab = spec->spec.vocab;
-    if (npy->rows != vocab)
-        return failed("--token-map %s has %zu numbers, and the spec has a vocab of %zu", shown(path), npy->rows, vocab);
-    uint32_t *map = new_array(spec, vocab, sizeof *map);
+    struct npy npy;
+    void *data = NULL;
+    TRY(load_npy(path, NPY_INTEGERS, &npy, &data));
+    keep(spec, data);
+    if (npy.rows != vocab)
+        return failed("--token-map %s has %zu numbers, and the spec has a vocab of %zu", shown(path), npy.rows, vocab);
+    uint32_t *map = keep(spec, calloc(vocab, sizeof *map));
     if (map == NULL)
         return out_of_memory("the token map", (double)vocab * sizeof *map);
     spec->spec.token_map = map;
     for (size_t i = 0; i < vocab; i++) {
-        const int64_t number = npy_integer(npy, data, i);
+        const int64_t number = npy_integer(&npy, data, i);
         if (number < 0 || number > UINT32_MAX)
             return failed("--token-map %s: the number of id %zu is %" PRId64 ", not from 0 to %" PRIu32, shown(path), i,
                           number, UINT32_MAX);
@@ -386,18 +331,8 @@ static int take_map(const char *path, const struct npy *npy, const void *data, s
     return DONE;
 }
 
-int ngram_spec_map(const char *path, struct ngram_spec *spec)
-{
-    struct npy npy;
-    void *data = NULL;
-    TRY(load_npy(path, NPY_INTEGERS, &npy, &data));
-    int outcome = take_map(path, &npy, data, spec);
-    free(data);
-    return outcome;
-}
-
 void ngram_spec_free(struct ngram_spec *spec)
 {
-    for (size_t i = 0; i < spec->array_count; i++)
-        free(spec->arrays[i]);
+    for (size_t i = 0; i < spec->memory_count; i++)
+        free(spec->memory[i]);
 }

@@ -16,8 +16,8 @@ struct ngram_spec {
     inlay_ngram_spec spec;
     bool map_required; /**< the token map is not in the file, and the spec means nothing without it */
     size_t tables;     /**< one more than the largest table that a column names */
-    void *arrays[6];   /**< [array_count] that it owns */
-    size_t array_count;
+    void *memory[8];   /**< [memory_count] that it owns: arrays, and the files that they come from */
+    size_t memory_count;
 };
 
 /** Reads a spec. The caller frees *spec in any case. */
