@@ -85,15 +85,15 @@ static int make_sinusoid(struct embedding *e, size_t dim)
 static int load_token_table(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
-    const char *name = options->table_file;
+    const char *name = options->table_name;
     TRY(options->table == TABLE_TENSOR ? weights_map(options->model, &name, &e->table)
                                        : weights_load(name, options->table_type, (size_t)options->dim, &e->table));
     if (options->dim != 0 && (size_t)options->dim != e->table.view.dim)
         return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim,
-                      shown(options->table_file), e->table.view.dim);
+                      shown(options->table_name), e->table.view.dim);
     if (options->vocab != 0 && (size_t)options->vocab != e->table.view.rows)
         return failed("--vocab %" PRId64 " contradicts %s, which has %zu rows: drop --vocab", options->vocab,
-                      shown(options->table_file), e->table.view.rows);
+                      shown(options->table_name), e->table.view.rows);
     return DONE;
 }
 
@@ -294,7 +294,7 @@ static int run(struct embedding *e)
         return print_vocab(&e->tokens.text);
     if (options->plot != NULL)
         TRY(embed_picture_check(&e->tokens));
-    TRY(embed_takes_layer(options) ? take_model_layer(e) : make_own_layer(e));
+    TRY(options->table == TABLE_LAYER ? take_model_layer(e) : make_own_layer(e));
     /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
     e->outputs.force = options->force;
     TRY(plot_check(options->plot));

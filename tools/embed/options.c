@@ -34,15 +34,6 @@ static int parse_input(const struct option_rule *rule, void *target, const char 
     return DONE;
 }
 
-static int parse_table(const struct option_rule *rule, void *target, const char *text)
-{
-    struct embed_options *options = target;
-    options->table = strcmp(text, "fixed") == 0 ? TABLE_FIXED : strcmp(text, "random") == 0 ? TABLE_RANDOM : TABLE_FILE;
-    options->table_file = text;
-    (void)rule;
-    return DONE;
-}
-
 static int parse_positions(const struct option_rule *rule, void *target, const char *text)
 {
     static const char learned[] = "learned:";
@@ -77,7 +68,7 @@ static const struct option_rule rules[] = {
     {"print-vocab", NULL, OPTION_FLAG, FIELD(print_vocab),
      .help = "print the vocabulary instead, one id and word per line"},
 
-    {"table", "fixed|random|FILE.npy", OPTION_PARSED, .parse = parse_table,
+    {"table", "fixed|random|FILE.npy", OPTION_TEXT, FIELD(table_name),
      .help = "the sinusoid itself, where row id is position id (default); uniform in [-1, 1), the same floats on every "
              "machine; or [vocab, dim] from a file",
      .heading = "\nTable of token rows, [vocab, dim]:\n"},
@@ -115,63 +106,44 @@ static const struct option_rule rules[] = {
     {.name = NULL},
 };
 
-static const struct refusal refusals[] = {
-    {{"max-tokens"}, "ids", "--max-tokens limits the vocabulary of a text, and --ids has none"},
-    {{"print-vocab"}, "ids", "--print-vocab prints the vocabulary of a text, and --ids has none"},
-    {{"out", "plot", "force", "threads", "explain", "time"},
-     "print-vocab",
-     "--print-vocab prints the vocabulary and ends: drop --%s"},
-    {{"out", "plot", "time"}, "explain", "--explain prints the plan and ends: drop --%s"},
-    {{"time"}, "model", "--time compares with a copy of rows in memory, and those of --model lie in a file"},
-    {.beside = NULL},
-};
-
-/* What the layer of a model brings itself. */
-static const char *const of_layer[] = {"vocab", "dim", "seed", "scale", "positions", "base", "layout"};
-
-bool embed_takes_layer(const struct embed_options *options)
-{
-    return options->model != NULL && options->table != TABLE_TENSOR;
-}
-
-static int check_table(struct embed_options *options, const struct command_line *line)
-{
-    if (options->model != NULL && option_given(line, "table"))
-        options->table = TABLE_TENSOR;
-    else if (options->table == TABLE_FILE && !inlay_ends_in(options->table_file, ".npy"))
-        return misused("--table %s is neither fixed, random nor a file that ends in .npy", shown(options->table_file));
-    if (!embed_takes_layer(options))
-        return DONE;
-    for (size_t i = 0; i < sizeof of_layer / sizeof *of_layer; i++) {
-        if (option_given(line, of_layer[i]))
-            return misused("--%s is what the layer of --model brings: drop it, or name a tensor by --table",
-                           of_layer[i]);
-    }
-    if (options->source == SOURCE_TEXT || options->source == SOURCE_FILE)
-        return misused(
-            "the layer of --model takes tokens of its own tokenizer: give --ids, or name a tensor by --table "
-            "whose rows are the words of the text");
-    return DONE;
-}
-
 static int check_together(struct embed_options *options, const struct command_line *line)
 {
-    TRY(check_table(options, line));
-    bool sinusoid = options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID;
-    if (options->source == SOURCE_NONE)
-        return misused("there is nothing to embed: give --text, --text-file or --ids");
-    if (option_given(line, "table-type") && options->table != TABLE_FILE)
-        return misused("--table-type is the element type of --table FILE.npy");
-    if (option_given(line, "seed") && options->table != TABLE_RANDOM)
-        return misused("--seed is the seed of --table random");
+    const char *name = options->table_name;
+    if (options->model != NULL)
+        options->table = name != NULL ? TABLE_TENSOR : TABLE_LAYER;
+    else if (name != NULL && strcmp(name, "fixed") != 0)
+        options->table = strcmp(name, "random") == 0 ? TABLE_RANDOM : TABLE_FILE;
+    if (options->table == TABLE_FILE && !inlay_ends_in(name, ".npy"))
+        return misused("--table %s is neither fixed, random nor a file that ends in .npy", shown(name));
+    const bool layer = options->table == TABLE_LAYER;
+    const bool sinusoid = options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID;
+    const struct refusal refusals[] = {
+        {{"vocab", "dim", "seed", "scale", "positions", "base", "layout"},
+         when(layer),
+         "--%s is what the layer of --model brings: drop it, or name a tensor by --table"},
+        {{"text", "text-file"},
+         when(layer),
+         "the layer of --model takes tokens of its own tokenizer: give --ids, or name a tensor by --table whose rows "
+         "are the words of the text"},
+        {{"table-type"}, when(options->table != TABLE_FILE), "--table-type is the element type of --table FILE.npy"},
+        {{"seed"}, when(options->table != TABLE_RANDOM), "--seed is the seed of --table random"},
+        {{"start"},
+         when(options->positions == POSITIONS_NONE),
+         "--start is the first position, and --positions none has none"},
+        {{"base", "layout"}, when(!sinusoid), "--%s belongs to a sinusoid, and neither --table nor --positions is one"},
+        {{"max-tokens"}, "ids", "--max-tokens limits the vocabulary of a text, and --ids has none"},
+        {{"print-vocab"}, "ids", "--print-vocab prints the vocabulary of a text, and --ids has none"},
+        {{"out", "plot", "force", "threads", "explain", "time"},
+         "print-vocab",
+         "--print-vocab prints the vocabulary and ends: drop --%s"},
+        {{"out", "plot", "time"}, "explain", "--explain prints the plan and ends: drop --%s"},
+        {{"time"}, "model", "--time compares with a copy of rows in memory, and those of --model lie in a file"},
+        {.why = NULL},
+    };
+    TRY(options_refuse(line, refusals));
     options->has_start = option_given(line, "start");
-    if (options->has_start && options->positions == POSITIONS_NONE)
-        return misused("--start is the first position, and --positions none has none");
-    if (option_given(line, "base") && !sinusoid)
-        return misused("--base belongs to a sinusoid, and neither --table nor --positions is one");
-    if (option_given(line, "layout") && !sinusoid)
-        return misused("--layout belongs to a sinusoid, and neither --table nor --positions is one");
-    return options_refuse(line, refusals);
+    return options->source != SOURCE_NONE ? DONE
+                                          : misused("there is nothing to embed: give --text, --text-file or --ids");
 }
 
 int embed_options_parse(int argc, char **argv, struct embed_options *options)

@@ -16,8 +16,9 @@
 /** Where the sequences come from. */
 enum source { SOURCE_NONE, SOURCE_TEXT, SOURCE_FILE, SOURCE_IDS };
 
-/** Where the token rows come from. */
-enum table_kind { TABLE_FIXED, TABLE_RANDOM, TABLE_FILE, TABLE_TENSOR };
+/** Where the token rows come from. TABLE_LAYER is the layer of a model, with all else that it has; TABLE_TENSOR one
+    tensor of a model. */
+enum table_kind { TABLE_FIXED, TABLE_RANDOM, TABLE_FILE, TABLE_TENSOR, TABLE_LAYER };
 
 /** Where the positions come from. */
 enum positions_kind { POSITIONS_SINUSOID, POSITIONS_LEARNED, POSITIONS_NONE };
@@ -31,9 +32,9 @@ struct embed_options {
     int64_t length;
     bool print_vocab;
 
-    const char *model; /**< null: no model file. With a table it is the file of that, else the whole layer is its own */
+    const char *model; /**< null: no model file */
     enum table_kind table;
-    const char *table_file;        /**< a file, or the name of a tensor of the model */
+    const char *table_name;        /**< as --table says: a file, or a tensor of the model */
     inlay_element_type table_type; /**< of a file; 0: what the file says */
     int64_t vocab;
     int64_t dim;
@@ -54,9 +55,6 @@ struct embed_options {
     bool time;
     int64_t threads;
 };
-
-/** Returns whether the layer is that of a model. */
-bool embed_takes_layer(const struct embed_options *options);
 
 /** Parses argv into *options, whose `input` the caller frees in any case, or prints help: HELPED. */
 int embed_options_parse(int argc, char **argv, struct embed_options *options);

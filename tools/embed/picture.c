@@ -41,7 +41,7 @@ static void describe(const struct embed_options *options, char text[TITLE_BYTES]
 {
     static const char *const tables[] = {"fixed table", "random table", "table from a file", "table of a model"};
     static const char *const positions[] = {"sinusoidal positions", "learned positions", "no positions"};
-    if (embed_takes_layer(options)) {
+    if (options->table == TABLE_LAYER) {
         snprintf(text, TITLE_BYTES, "layer of %s", shown(options->model));
         return;
     }

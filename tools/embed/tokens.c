@@ -63,7 +63,7 @@ static int lay_out(const struct embed_options *options, struct tokens *tokens)
         return out_of_memory("the ids", (double)length * (double)lists->n * sizeof *tokens->ids);
     for (size_t i = 0; i < lists->n; i++) {
         size_t own = id_list_length(lists, i), kept = own < length ? own : length;
-        size_t begin = embed_takes_layer(options) ? (size_t)tokens->offsets[i] : i * length;
+        size_t begin = options->table == TABLE_LAYER ? (size_t)tokens->offsets[i] : i * length;
         memcpy(tokens->ids + begin, lists->ids + lists->offsets[i], kept * sizeof *tokens->ids);
         tokens->offsets[i + 1] = tokens->offsets[i] + (int64_t)kept;
     }

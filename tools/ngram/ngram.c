@@ -65,7 +65,7 @@ static void hashing_free(struct hashing *h)
     id_lists_free(&h->given);
     id_lists_free(&h->sequences);
     ngram_spec_free(&h->file);
-    ngram_options_free(&h->options);
+    free(h->options.given);
 }
 
 /* ---- Spec and input --------------------------------------------------------------------------------------------- */
@@ -97,15 +97,15 @@ static int read_spec(struct hashing *h)
 static int read_sequences(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
-    for (size_t i = 0; i < options->inputs; i++) {
-        const char *text = options->input[i].text;
-        if (options->input[i].is_file)
+    for (size_t i = 0; i < options->sequences; i++) {
+        const char *text = options->given[i].ids;
+        if (options->given[i].is_file)
             TRY(id_lists_add_file(&h->sequences, "--ids-file", text));
         else
             TRY(id_lists_add(&h->sequences, "--ids", NULL, text, strlen(text)));
     }
-    h->tokens = (size_t)h->sequences.offsets[options->inputs];
-    h->batch = inlay_ngram_batch_ragged(h->sequences.ids, INLAY_ID_I64, h->sequences.offsets, options->inputs);
+    h->tokens = (size_t)h->sequences.offsets[options->sequences];
+    h->batch = inlay_ngram_batch_ragged(h->sequences.ids, INLAY_ID_I64, h->sequences.offsets, options->sequences);
     return DONE;
 }
 
@@ -121,7 +121,7 @@ static int read_histories(struct hashing *h)
     if (h->history == NULL || h->history_lengths == NULL)
         return out_of_memory("the histories", (double)options->histories * (double)most * sizeof *h->history);
     for (size_t i = 0; i < options->histories; i++) {
-        const char *given = options->input[i].history;
+        const char *given = options->given[i].history;
         TRY(id_lists_add(&h->given, "--history", NULL, given, strlen(given)));
         size_t length = id_list_length(&h->given, i);
         if (length > most)
@@ -231,7 +231,7 @@ static int load_table(struct hashing *h, size_t i, size_t rows, const char *path
                       table->dim);
     if (h->dim != 0 && h->dim != table->dim)
         return failed("%s has dim %zu and %s %zu: all tables must have the same", shown(path), table->dim,
-                      shown(options->table[0]), h->dim);
+                      shown(options->given[0].table), h->dim);
     if (table->rows < rows)
         return failed("%s has %zu rows, and the columns of %s reach %zu", shown(path), table->rows,
                       shown(options->spec), rows);
@@ -242,7 +242,7 @@ static int load_table(struct hashing *h, size_t i, size_t rows, const char *path
 static int prepare_tables(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
-    const bool files = options->table[0] != NULL, random = !files && !options->model_rows;
+    const bool files = options->rows == ROWS_OF_FILES, random = options->rows == ROWS_RANDOM;
     size_t n = h->file.tables, needed = 0, loaded = 0;
     h->weights = calloc(n, sizeof *h->weights);
     h->tables = calloc(n, sizeof *h->tables);
@@ -260,10 +260,10 @@ static int prepare_tables(struct hashing *h)
         if (rows == 0)
             continue;
         if (files)
-            TRY(load_table(h, i, rows, options->table[loaded++]));
+            TRY(load_table(h, i, rows, options->given[loaded++].table));
         else if (random)
             TRY(make_table(h, i, rows));
-        h->tables[i] = options->model_rows ? &h->model.tables[i] : &h->weights[i].view;
+        h->tables[i] = options->rows == ROWS_OF_MODEL ? &h->model.tables[i] : &h->weights[i].view;
         h->dim = h->tables[i]->dim;
     }
     return DONE;
@@ -287,13 +287,13 @@ static int forward(struct hashing *h)
     inlay_ngram_lookup lookup = inlay_ngram_lookup_default(h->tables, h->file.tables);
     lookup.first_column = (size_t)options->first_column;
     lookup.columns = h->columns;
-    lookup.scale = scale_of(&options->scale, h->dim) * (options->model_rows ? h->model.factor : 1);
+    lookup.scale = scale_of(&options->scale, h->dim) * (options->rows == ROWS_OF_MODEL ? h->model.factor : 1);
     lookup.combine = options->combine;
     lookup.out_type = options->type;
     struct progress progress = progress_start("computing");
     inlay_fault fault = {0, 0, 0};
     inlay_file_read read = {0};
-    if (options->model_rows && h->model.count == 1) {
+    if (options->rows == ROWS_OF_MODEL && h->model.count == 1) {
         /* Rows that lie on the disk are requested together, which takes their ids. */
         TRY(make_row_ids(h));
         model_read_begin(h->model.file, h->model.tables, h->rows, h->tokens * h->columns, &read);
@@ -331,12 +331,12 @@ static int run(struct hashing *h)
     TRY(read_spec(h));
     TRY(read_histories(h));
     TRY(threads_start(&h->threads, options->threads));
-    if (options->tables != 0)
+    if (options->rows != ROWS_NONE)
         TRY(prepare_tables(h));
     /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
     h->outputs.force = options->force;
     TRY(outputs_open(&h->outputs, options->out, NULL));
-    if (options->tables == 0) {
+    if (options->rows == ROWS_NONE) {
         TRY(make_row_ids(h));
         return deliver_row_ids(h);
     }

@@ -22,23 +22,13 @@ static const char usage[] = "Usage: inlay ngram --spec FILE.json | --model FILE|
                             "--table the rows, unless --out says where they go.\n"
                             "\n";
 
-static int parse_spec(const struct option_rule *rule, void *target, const char *text)
-{
-    struct ngram_options *options = target;
-    bool is_model = rule->least != 0;
-    if (options->spec != NULL && options->is_model != is_model)
-        return misused("--spec and --model both say how n-grams are hashed: give one of them");
-    options->spec = text;
-    options->is_model = is_model;
-    return DONE;
-}
-
 static int parse_input(const struct option_rule *rule, void *target, const char *text)
 {
     struct ngram_options *options = target;
-    struct ngram_input *input = &options->input[options->inputs++];
-    input->text = text;
-    input->is_file = rule->least != 0;
+    struct ngram_arguments *given = &options->given[options->sequences++];
+    given->ids = text;
+    given->is_file = rule->least != 0;
+    options->reads_stdin |= given->is_file && strcmp(text, "-") == 0;
     return DONE;
 }
 
@@ -46,7 +36,7 @@ static int parse_history(const struct option_rule *rule, void *target, const cha
 {
     (void)rule;
     struct ngram_options *options = target;
-    options->input[options->histories++].history = text;
+    options->given[options->histories++].history = text;
     return DONE;
 }
 
@@ -64,22 +54,27 @@ static int parse_column(const struct option_rule *rule, void *target, const char
 static int parse_table(const struct option_rule *rule, void *target, const char *text)
 {
     struct ngram_options *options = target;
-    bool random = strcmp(text, "random") == 0, model = strcmp(text, "model") == 0;
-    if (!random && !model && !inlay_ends_in(text, ".npy"))
+    enum ngram_rows rows = strcmp(text, "random") == 0  ? ROWS_RANDOM
+                           : strcmp(text, "model") == 0 ? ROWS_OF_MODEL
+                                                        : ROWS_OF_FILES;
+    if (rows == ROWS_OF_FILES && !inlay_ends_in(text, ".npy"))
         return misused("--%s %s is neither random, model nor a file that ends in .npy", rule->name, shown(text));
-    options->model_rows |= model;
-    options->table[options->tables++] = random || model ? NULL : text;
+    if (options->tables > 0 && (rows != ROWS_OF_FILES || options->rows != ROWS_OF_FILES))
+        return misused("--table %s stands for all tables: give it once, or files only",
+                       rows != ROWS_OF_FILES ? text : options->given[0].table);
+    options->rows = rows;
+    options->given[options->tables++].table = text;
     return DONE;
 }
 
 #define FIELD(name) offsetof(struct ngram_options, name)
 
 static const struct option_rule rules[] = {
-    {"spec", "FILE.json", OPTION_PARSED, .least = 0, .parse = parse_spec,
+    {"spec", "FILE.json", OPTION_TEXT, FIELD(spec),
      .help = "the fields of inlay_ngram_spec by their names, as the files in examples/ngram have them; - is standard "
              "input",
      .heading = "Spec:\n"},
-    {"model", "FILE|DIR", OPTION_PARSED, .least = 1, .parse = parse_spec,
+    {"model", "FILE|DIR", OPTION_TEXT, FIELD(spec),
      .help = "a model with n-grams, as inlay model finds them: Qwen4Exp or Engram"},
     {"layer", "N", OPTION_INTEGER, FIELD(layer), 0, INT32_MAX,
      .help = "the layer of the model whose n-grams they are (default: the only one that has some)"},
@@ -122,62 +117,45 @@ static const struct option_rule rules[] = {
     {.name = NULL},
 };
 
-/* The options of rows, which row ids do not have. */
-static const char *const of_rows[] = {"table-type", "dim", "seed", "scale", "combine", "dtype"};
-
-static int check_together(const struct ngram_options *options, const struct command_line *line)
+static int check_together(struct ngram_options *options, const struct command_line *line)
 {
     if (options->spec == NULL)
         return misused("--spec is missing, or --model: the file that says how n-grams are hashed");
-    if (!options->is_model && (options->model_rows || option_given(line, "layer")))
-        return misused("--%s: there is no --model", options->model_rows ? "table model" : "layer");
-    if (options->is_model && option_given(line, "token-map"))
-        return misused("--token-map belongs to a spec, and --model brings its own");
-    if (options->inputs == 0)
+    const enum ngram_rows rows = options->rows;
+    options->is_model = option_given(line, "model");
+    const struct refusal refusals[] = {
+        {{"spec"}, "model", "--spec and --model both say how n-grams are hashed: give one of them"},
+        {{"token-map"}, "model", "--token-map belongs to a spec, and --model brings its own"},
+        {{"layer"}, when(!options->is_model), "--layer: there is no --model"},
+        {{"table"}, when(!options->is_model && rows == ROWS_OF_MODEL), "--table model: there is no --model"},
+        {{"ids-file"},
+         when(options->reads_stdin && !options->is_model && strcmp(options->spec, "-") == 0),
+         "--spec - and --ids-file - both read standard input: name a file"},
+        {{"table-type", "dim", "seed", "scale", "combine", "dtype"},
+         when(rows == ROWS_NONE),
+         "--%s has no effect on row ids: give --table"},
+        {{"table-type"}, when(rows != ROWS_OF_FILES), "--table-type is the element type of --table FILE.npy"},
+        {{"seed"}, when(rows != ROWS_RANDOM), "--seed is the seed of --table random"},
+        {{"dim"}, when(rows == ROWS_OF_MODEL), "--dim has no effect on rows of a model"},
+        {.why = NULL},
+    };
+    TRY(options_refuse(line, refusals));
+    if (options->sequences == 0)
         return misused("there is nothing to hash: give --ids or --ids-file");
-    for (size_t i = 0; i < options->inputs; i++) {
-        if (options->input[i].is_file && strcmp(options->input[i].text, "-") == 0 && !options->is_model &&
-            strcmp(options->spec, "-") == 0)
-            return misused("--spec - and --ids-file - both read standard input: name a file");
-    }
-    if (options->histories != 0 && options->histories != options->inputs)
+    if (options->histories != 0 && options->histories != options->sequences)
         return misused("%zu --history for %zu sequences: give one for each, '' where there is none", options->histories,
-                       options->inputs);
-    for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; i++) {
-        if (options->tables == 0 && option_given(line, of_rows[i]))
-            return misused("--%s has no effect on row ids: give --table", of_rows[i]);
-    }
-    bool one = options->tables > 0 && options->table[0] == NULL, random = one && !options->model_rows;
-    for (size_t i = 1; i < options->tables; i++) {
-        if (one || options->table[i] == NULL)
-            return misused("--table %s stands for all tables: give it once, or files only",
-                           options->model_rows ? "model" : "random");
-    }
-    if (one && option_given(line, "table-type"))
-        return misused("--table-type is the element type of --table FILE.npy");
-    if (!random && option_given(line, "seed"))
-        return misused("--seed is the seed of --table random");
-    if (options->model_rows && option_given(line, "dim"))
-        return misused("--dim has no effect on rows of a model");
+                       options->sequences);
     return DONE;
 }
 
 int ngram_options_parse(int argc, char **argv, struct ngram_options *options)
 {
-    size_t most = (size_t)argc;
     *options = (struct ngram_options){
         .scale = {.value = 1}, .combine = INLAY_NGRAM_CONCAT, .type = INLAY_F32, .threads = 1, .layer = -1};
-    options->input = calloc(most, sizeof *options->input);
-    options->table = calloc(most, sizeof *options->table);
-    if (options->input == NULL || options->table == NULL)
+    options->given = calloc((size_t)argc, sizeof *options->given);
+    if (options->given == NULL)
         return failed("there is not enough memory for the options");
     struct command_line line = {.usage = usage, .rules = rules};
     TRY(options_parse(&line, argc, argv, options));
     return check_together(options, &line);
-}
-
-void ngram_options_free(struct ngram_options *options)
-{
-    free(options->input);
-    free(options->table);
 }

@@ -234,9 +234,11 @@ bool option_given(const struct command_line *line, const char *name)
 
 int options_refuse(const struct command_line *line, const struct refusal *refusals)
 {
-    for (; refusals->beside != NULL; refusals++) {
-        for (size_t i = 0; refusals->options[i] != NULL; i++) {
-            if (option_given(line, refusals->options[i]) && option_given(line, refusals->beside))
+    for (; refusals->options[0] != NULL; refusals++) {
+        const char *beside = refusals->beside;
+        bool applies = beside != NULL && (*beside == '\0' || option_given(line, beside));
+        for (size_t i = 0; applies && refusals->options[i] != NULL; i++) {
+            if (option_given(line, refusals->options[i]))
                 return misused(refusals->why, refusals->options[i]);
         }
     }

@@ -15,12 +15,18 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
 /** Returns whether the option `name` was given. */
 bool option_given(const struct command_line *line, const char *name);
 
-/** A reason to refuse options where `beside` is given. A null `beside` ends a list. */
+/** A reason to refuse options. One of no options ends a list. */
 struct refusal {
     const char *options[9]; /**< with a null behind the last */
-    const char *beside;
-    const char *why; /**< the message, with a %s where the option's name is to stand, if anywhere */
+    const char *beside;     /**< the option beside which they are refused, or what when() returns */
+    const char *why;        /**< the message, with a %s where the option's name is to stand, if anywhere */
 };
+
+/** Returns the `beside` of options that are refused when a condition holds. */
+static inline const char *when(bool holds)
+{
+    return holds ? "" : NULL;
+}
 
 /** Returns MISUSED, with the reason as message, for the first refusal that applies. */
 int options_refuse(const struct command_line *line, const struct refusal *refusals);

@@ -131,7 +131,7 @@ static const struct refusal refusals[] = {
     {{"attention-factor"},
      "mscale",
      "--attention-factor replaces what --mscale and --mscale-all-dim compute: drop it or them"},
-    {.beside = NULL},
+    {.why = NULL},
 };
 
 /* ---- What the options mean -------------------------------------------------------------------------------------- */
