@@ -65,10 +65,10 @@ static void embedding_free(struct embedding *e)
     free(e->options.input);
 }
 
-static int print_vocab(const struct vectorized *text)
+static int print_vocab(const struct tokens *tokens)
 {
-    for (size_t i = 0; i < text->vocab; i++)
-        printf("%zu\t%s\n", i, escaped(text->words[i].bytes, text->words[i].size));
+    for (size_t i = 0; i < tokens->vocab; i++)
+        printf("%zu\t%s\n", i, escaped(tokens->words[i].bytes, tokens->words[i].size));
     return DONE;
 }
 
@@ -111,11 +111,9 @@ static int make_table(struct embedding *e)
         TRY(make_sinusoid(e, dim));
     if (loaded)
         return DONE;
-    int64_t vocab = options->vocab                 ? options->vocab
-                    : e->tokens.text.words != NULL ? (int64_t)e->tokens.text.vocab
-                                                   : tokens_vocab(&e->tokens);
-    return weights_make(options->table == TABLE_FIXED ? e->sinusoid : NULL, options->seed, (size_t)vocab, dim,
-                        e->tokens.ids, e->tokens.sequences * e->tokens.length, &e->table);
+    size_t vocab = options->vocab ? (size_t)options->vocab : tokens_vocab(&e->tokens);
+    return weights_make(options->table == TABLE_FIXED ? e->sinusoid : NULL, options->seed, vocab, dim, e->tokens.ids,
+                        e->tokens.count, &e->table);
 }
 
 static int load_positions(struct embedding *e, size_t dim)
@@ -231,9 +229,7 @@ static int forward(struct embedding *e)
     const inlay_table *table;
     inlay_file_read read = {0};
     inlay_file *file = file_of(e, &table);
-    size_t n =
-        e->batch.offsets != NULL ? (size_t)e->batch.offsets[e->batch.sequences] : e->batch.sequences * e->batch.length;
-    model_read_begin(file, table, e->tokens.ids, n, &read);
+    model_read_begin(file, table, e->tokens.ids, e->tokens.count, &read);
     inlay_status status = inlay_forward(e->layer, &e->batch, e->result, e->dim * sizeof(float),
                                         progress_executor(&progress, executor), &fault);
     model_read_end(file, &read);
@@ -291,7 +287,7 @@ static int run(struct embedding *e)
     const struct embed_options *options = &e->options;
     TRY(tokens_read(options, &e->tokens));
     if (options->print_vocab)
-        return print_vocab(&e->tokens.text);
+        return print_vocab(&e->tokens);
     if (options->plot != NULL)
         TRY(embed_picture_check(&e->tokens));
     TRY(options->table == TABLE_LAYER ? take_model_layer(e) : make_own_layer(e));

@@ -31,7 +31,7 @@ static const char *token_label(const void *context, size_t sequence, size_t toke
     int64_t id = tokens->ids[sequence * tokens->length + token];
     if (id == 0)
         return "(padding)";
-    struct inlay_text word = tokens->text.words[id];
+    struct inlay_text word = tokens->words[id];
     size_t size = leading_bytes(word.bytes, word.size, LABEL_CHARACTERS);
     snprintf(label, sizeof label, "%s%s", escaped(word.bytes, size), size < word.size ? ".." : "");
     return label;
@@ -57,7 +57,7 @@ static void describe(const struct embed_options *options, char text[TITLE_BYTES]
 int embed_picture(struct output *output, const struct embed_options *options, const struct tokens *tokens, size_t dim,
                   const float *values)
 {
-    bool labelled = tokens->text.words != NULL && tokens->length <= HEAT_LABELLED;
+    bool labelled = tokens->words != NULL && tokens->length <= HEAT_LABELLED;
     struct heat heat;
     TRY(heat_init(&heat, tokens->sequences, tokens->length, dim, labelled));
     for (size_t i = 0; i < tokens->sequences; i++)

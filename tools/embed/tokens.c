@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inputs of tokens.h. Texts and lists of ids both become sequences of different lengths first, in the form that
- * vectorize() gives; padding and cutting are the same for both.
+ * The inputs of tokens.h. Texts and lists of ids both become sequences of different lengths first; padding and cutting
+ * are the same for both. Words get their ids by sorting: all occurrences by word, then the distinct words by frequency.
+ * No hash table, whose chains a hostile text could lengthen. Tie rule and table of marks: keras.layers
+ * TextVectorization and IndexLookup, which sort (count, word) pairs in reverse.
  */
 #include "embed/tokens.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,29 +15,128 @@
 #include "inputs/load.h"
 #include "text/message.h"
 
-/* Reads the texts, of the command line or of files, and vectorizes them. */
-static int read_texts(const struct embed_options *options, struct vectorized *result)
+/* ---- Texts ------------------------------------------------------------------------------------------------------ */
+
+/* One word where it stands in a text. */
+struct occurrence {
+    struct inlay_text word;
+    size_t place; /* its index among all the words; of a distinct word, that of its first occurrence when sorted */
+    size_t count; /* of a distinct word: how often it is there; else 0 */
+};
+
+/* The words of all texts. */
+struct occurrences {
+    struct occurrence *all; /* [n] */
+    size_t n;
+};
+
+static int no_memory(void)
 {
-    bool files = options->source == SOURCE_FILE;
-    char **contents = calloc(options->inputs, sizeof *contents);
-    struct inlay_text *texts = calloc(options->inputs, sizeof *texts);
-    bool enough = contents != NULL && texts != NULL;
-    int outcome = DONE;
-    for (size_t i = 0; enough && outcome == DONE && i < options->inputs; i++) {
-        texts[i] = inlay_text_of(options->input[i]);
-        if (files) {
-            outcome = load_text(options->input[i], &contents[i], &texts[i].size);
-            texts[i].bytes = contents[i];
-        }
-    }
-    if (enough && outcome == DONE)
-        enough = vectorize(texts, options->inputs, (size_t)options->max_tokens, result);
-    for (size_t i = 0; contents != NULL && i < options->inputs; i++)
-        free(contents[i]);
-    free(contents);
-    free(texts);
-    return enough ? outcome : failed("there is not enough memory to vectorize the text");
+    return failed("there is not enough memory to vectorize the text");
 }
+
+/* Orders by falling frequency, ties by falling word. */
+static int compare(const void *left, const void *right)
+{
+    const struct occurrence *a = left, *b = right;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    size_t common = a->word.size < b->word.size ? a->word.size : b->word.size;
+    int order = memcmp(b->word.bytes, a->word.bytes, common);
+    return order != 0 ? order : (a->word.size < b->word.size) - (a->word.size > b->word.size);
+}
+
+/* Appends the words of a text [size], whose place their letters take: ASCII lower-case, without the 32 ASCII
+   punctuation marks, split on ASCII white space; every other byte stays as it is. The process has the locale "C", whose
+   letters, marks and blanks are ASCII. */
+static int split(char *text, size_t size, struct occurrences *words)
+{
+    /* A word has at least one letter and a blank. */
+    struct occurrence *all = realloc(words->all, (words->n + size / 2 + 1) * sizeof *all);
+    if (all == NULL)
+        return no_memory();
+    words->all = all;
+    bool inside = false;
+    char *end = text;
+    for (size_t i = 0; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (isspace(byte))
+            inside = false;
+        if (isspace(byte) || ispunct(byte))
+            continue;
+        if (!inside) {
+            all[words->n] = (struct occurrence){{end, 0}, words->n, 0};
+            words->n++;
+        }
+        inside = true;
+        all[words->n - 1].word.size++;
+        *end++ = (char)tolower(byte);
+    }
+    return DONE;
+}
+
+/* Writes each distinct word of sorted occurrences once, with its number and the place of its first occurrence among
+   them. Returns how many there are. */
+static size_t collect(const struct occurrences *words, struct occurrence *distinct)
+{
+    const struct occurrence *all = words->all;
+    size_t n = 0;
+    for (size_t i = 0; i < words->n; i++) {
+        if (i == 0 || compare(&all[i - 1], &all[i]) != 0)
+            distinct[n++] = (struct occurrence){all[i].word, i, 0};
+        distinct[n - 1].count++;
+    }
+    return n;
+}
+
+/* Makes the vocabulary, and the ids of all words: [UNK] of those that are not in it. */
+static int assign(struct occurrences *words, size_t max_tokens, struct tokens *tokens)
+{
+    const struct occurrence *all = words->all;
+    struct occurrence *distinct = calloc(words->n + 1, sizeof *distinct);
+    tokens->words = calloc(words->n + 2, sizeof *tokens->words);
+    tokens->lists.ids = calloc(words->n + 1, sizeof *tokens->lists.ids);
+    if (distinct == NULL || tokens->words == NULL || tokens->lists.ids == NULL) {
+        free(distinct);
+        return no_memory();
+    }
+    qsort(words->all, words->n, sizeof *all, compare);
+    const size_t n = collect(words, distinct);
+    qsort(distinct, n, sizeof *distinct, compare);
+    tokens->vocab = max_tokens != 0 && max_tokens < n + 2 ? max_tokens : n + 2;
+    tokens->words[0] = inlay_text_of("");
+    tokens->words[1] = inlay_text_of("[UNK]");
+    for (size_t i = 0; i < n; i++) {
+        tokens->words[i + 2] = distinct[i].word;
+        for (size_t j = 0; j < distinct[i].count; j++)
+            tokens->lists.ids[all[distinct[i].place + j].place] = i + 2 < tokens->vocab ? (int64_t)(i + 2) : 1;
+    }
+    free(distinct);
+    return DONE;
+}
+
+/* Reads the texts, of the command line or of files, and vectorizes them. */
+static int read_texts(const struct embed_options *options, struct tokens *tokens, struct occurrences *words)
+{
+    struct id_lists *lists = &tokens->lists;
+    tokens->letters = calloc(options->inputs, sizeof *tokens->letters);
+    lists->offsets = calloc(options->inputs + 1, sizeof *lists->offsets);
+    if (tokens->letters == NULL || lists->offsets == NULL)
+        return no_memory();
+    for (size_t i = 0; i < options->inputs; i++) {
+        char **text = &tokens->letters[i];
+        size_t size = strlen(options->input[i]);
+        if (options->source == SOURCE_FILE)
+            TRY(load_text(options->input[i], text, &size));
+        else if ((*text = strdup(options->input[i])) == NULL)
+            return no_memory();
+        TRY(split(*text, size, words));
+        lists->offsets[++lists->n] = (int64_t)words->n;
+    }
+    return assign(words, (size_t)options->max_tokens, tokens);
+}
+
+/* ---- Ids -------------------------------------------------------------------------------------------------------- */
 
 static int read_ids(const struct embed_options *options, struct id_lists *lists)
 {
@@ -50,11 +152,10 @@ static int read_ids(const struct embed_options *options, struct id_lists *lists)
    behind the other. */
 static int lay_out(const struct embed_options *options, struct tokens *tokens)
 {
-    const struct id_lists *lists = &tokens->text.lists;
+    const struct id_lists *lists = &tokens->lists;
     size_t length = (size_t)options->length;
     for (size_t i = 0; options->length == 0 && i < lists->n; i++)
         length = id_list_length(lists, i) > length ? id_list_length(lists, i) : length;
-    tokens->sequences = lists->n;
     tokens->length = length;
     /* calloc checks the product; one more, because calloc(0) may be null. */
     tokens->ids = calloc(length + 1, lists->n * sizeof *tokens->ids);
@@ -63,31 +164,41 @@ static int lay_out(const struct embed_options *options, struct tokens *tokens)
         return out_of_memory("the ids", (double)length * (double)lists->n * sizeof *tokens->ids);
     for (size_t i = 0; i < lists->n; i++) {
         size_t own = id_list_length(lists, i), kept = own < length ? own : length;
-        size_t begin = options->table == TABLE_LAYER ? (size_t)tokens->offsets[i] : i * length;
-        memcpy(tokens->ids + begin, lists->ids + lists->offsets[i], kept * sizeof *tokens->ids);
-        tokens->offsets[i + 1] = tokens->offsets[i] + (int64_t)kept;
+        memcpy(tokens->ids + tokens->count, lists->ids + lists->offsets[i], kept * sizeof *tokens->ids);
+        tokens->count += options->table == TABLE_LAYER ? kept : length;
+        tokens->offsets[i + 1] = (int64_t)tokens->count;
     }
     return DONE;
 }
 
 int tokens_read(const struct embed_options *options, struct tokens *tokens)
 {
-    *tokens = (struct tokens){0};
-    TRY(options->source == SOURCE_IDS ? read_ids(options, &tokens->text.lists) : read_texts(options, &tokens->text));
+    struct occurrences words = {NULL, 0};
+    *tokens = (struct tokens){.sequences = options->inputs};
+    int outcome =
+        options->source == SOURCE_IDS ? read_ids(options, &tokens->lists) : read_texts(options, tokens, &words);
+    free(words.all);
+    TRY(outcome);
     return lay_out(options, tokens);
 }
 
 void tokens_free(struct tokens *tokens)
 {
+    for (size_t i = 0; tokens->letters != NULL && i < tokens->sequences; i++)
+        free(tokens->letters[i]);
+    free(tokens->letters);
+    free(tokens->words);
+    id_lists_free(&tokens->lists);
     free(tokens->offsets);
-    vectorized_free(&tokens->text);
     free(tokens->ids);
 }
 
-int64_t tokens_vocab(const struct tokens *tokens)
+size_t tokens_vocab(const struct tokens *tokens)
 {
     int64_t largest = 0;
-    for (size_t i = 0; i < tokens->sequences * tokens->length; i++)
+    if (tokens->words != NULL)
+        return tokens->vocab;
+    for (size_t i = 0; i < tokens->count; i++)
         largest = tokens->ids[i] > largest ? tokens->ids[i] : largest;
-    return largest < INLAY_POSITION_LIMIT ? largest + 1 : INLAY_POSITION_LIMIT;
+    return (size_t)(largest < INLAY_POSITION_LIMIT ? largest + 1 : INLAY_POSITION_LIMIT);
 }

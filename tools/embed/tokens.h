@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the inputs of `inlay embed` (texts, files of text or lists of ids) to a rectangle of token ids. It knows nothing
- * of tables: whether an id is a row of one is the library's to say.
+ * From the inputs of `inlay embed` (texts, files of text or lists of ids) to token ids. Texts are vectorized as Keras'
+ * TextVectorization does it, adapted on the very texts it is applied to. It knows nothing of tables: whether an id is a
+ * row of one is the library's to say.
  */
 #pragma once
 
@@ -9,22 +10,30 @@
 #include <stdint.h>
 
 #include "embed/options.h"
-#include "embed/vectorize.h"
+#include "inputs/ids.h"
+#include "text.h"
 
 /** Token ids [sequences, length], shorter sequences padded with id 0; or without padding for the layer of a model, of
     whose tokens 0 is one. */
 struct tokens {
-    int64_t *ids;
     size_t sequences;
-    size_t length;
-    int64_t *offsets;       /**< [sequences + 1]: where each begins and ends in ids without padding */
-    struct vectorized text; /**< the vocabulary, where the input is text; otherwise text.words is null */
+    size_t length;    /**< of the longest one */
+    size_t count;     /**< of all ids, with the padding that is there */
+    int64_t *ids;     /**< [count] */
+    int64_t *offsets; /**< [sequences + 1]: where each begins and ends in ids */
+
+    size_t vocab;             /**< words in the vocabulary, where the input is text */
+    struct inlay_text *words; /**< [vocab]; 0 is the padding '', 1 is [UNK]; null where the input is ids */
+    struct id_lists lists;    /**< the sequences before they are padded and cut */
+    char **letters;           /**< [sequences]: the bytes that words point to */
 };
 
-/** Reads, vectorizes, pads and cuts. The caller frees *tokens in any case. */
+/** Reads, vectorizes, pads and cuts. The vocabulary is ordered by falling frequency, ties by falling word (byte by
+    byte), and cut to --max-tokens words. The caller frees *tokens in any case. */
 int tokens_read(const struct embed_options *options, struct tokens *tokens);
 
 void tokens_free(struct tokens *tokens);
 
-/** The largest id plus one, at least 1: as many rows as a table needs. At most INLAY_POSITION_LIMIT. */
-int64_t tokens_vocab(const struct tokens *tokens);
+/** Returns how many rows a table needs, at most INLAY_POSITION_LIMIT: the words of the vocabulary, or the largest id
+    plus one. */
+size_t tokens_vocab(const struct tokens *tokens);
