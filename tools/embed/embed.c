@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <inlay/inlay.h>
 
@@ -19,48 +18,44 @@
 #include "options/command.h"
 #include "options/threads.h"
 #include "outputs/output.h"
+#include "outputs/result.h"
 #include "pictures/plot.h"
 #include "text/message.h"
-#include "text/print.h"
 #include "text/progress.h"
 
 enum {
     DEFAULT_DIM = 512,
-    CACHED_BYTES = 256 << 20, /* of position rows that a layer which is timed may keep */
-    PIECE_FLOATS = 1 << 20    /* of the result, written between two looks at the clock */
+    CACHED_BYTES = 256 << 20 /* of position rows that a layer which is timed may keep */
 };
 
 /* All that one run owns. */
 struct embedding {
     struct embed_options options;
     struct tokens tokens;
-    inlay_batch batch;        /* of all the tokens */
+    struct model model;       /* that has the table or the layer */
     inlay_sinusoid *sinusoid; /* of the fixed table, of the positions or of both */
     struct weights table;
     struct weights learned;
+    inlay_layer_spec own_spec;
     inlay_layer *own_layer;
-    struct model model;
-    const inlay_layer *layer; /* one of these two */
-    size_t dim;
-    size_t vocab;         /* ids that the layer takes */
-    int64_t position_end; /* of its positions */
+    const inlay_layer_spec *spec; /* of the layer: these two, or those of the model */
+    const inlay_layer *layer;
+    inlay_batch batch; /* of all the tokens */
     struct threads threads;
-    float *result; /* [sequences, length, dim], or [sequences, dim] with pooling */
-    size_t shape[3];
-    size_t rank;
+    struct result result; /* [sequences, length, dim], or [sequences, dim] with pooling */
     struct outputs outputs;
 };
 
 static void embedding_free(struct embedding *e)
 {
     outputs_discard(&e->outputs);
-    free(e->result);
+    free(e->result.elements);
     threads_stop(&e->threads);
     inlay_layer_destroy(e->own_layer);
-    model_close(&e->model);
     weights_free(&e->learned);
     weights_free(&e->table);
     inlay_sinusoid_destroy(e->sinusoid);
+    model_close(&e->model);
     tokens_free(&e->tokens);
     free(e->options.input);
 }
@@ -74,26 +69,20 @@ static int print_vocab(const struct tokens *tokens)
 
 /* ---- The layer -------------------------------------------------------------------------------------------------- */
 
-static int make_sinusoid(struct embedding *e, size_t dim)
-{
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
-    spec.base = e->options.base;
-    spec.layout = e->options.layout;
-    return check_status(inlay_sinusoid_create(&spec, NULL, &e->sinusoid));
-}
-
 static int load_token_table(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
+    const inlay_table *table = &e->table.view;
     const char *name = options->table_name;
-    TRY(options->table == TABLE_TENSOR ? weights_map(options->model, &name, &e->table)
-                                       : weights_load(name, options->table_type, (size_t)options->dim, &e->table));
-    if (options->dim != 0 && (size_t)options->dim != e->table.view.dim)
-        return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim,
-                      shown(options->table_name), e->table.view.dim);
-    if (options->vocab != 0 && (size_t)options->vocab != e->table.view.rows)
+    TRY(options->table == TABLE_TENSOR
+            ? model_table_open(options->model, &name, &e->model, &e->table.view, &e->table.factor)
+            : weights_load(name, options->table_type, (size_t)options->dim, &e->table));
+    if (options->dim != 0 && (size_t)options->dim != table->dim)
+        return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim, shown(name),
+                      table->dim);
+    if (options->vocab != 0 && (size_t)options->vocab != table->rows)
         return failed("--vocab %" PRId64 " contradicts %s, which has %zu rows: drop --vocab", options->vocab,
-                      shown(options->table_name), e->table.view.rows);
+                      shown(name), table->rows);
     return DONE;
 }
 
@@ -101,150 +90,131 @@ static int load_token_table(struct embedding *e)
 static int make_table(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
+    const struct tokens *tokens = &e->tokens;
     size_t dim = options->dim ? (size_t)options->dim : DEFAULT_DIM;
     bool loaded = options->table == TABLE_FILE || options->table == TABLE_TENSOR;
     if (loaded) {
         TRY(load_token_table(e));
         dim = e->table.view.dim;
     }
-    if (options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID)
-        TRY(make_sinusoid(e, dim));
+    if (options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID) {
+        inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
+        spec.base = options->base;
+        spec.layout = options->layout;
+        TRY(check_status(inlay_sinusoid_create(&spec, NULL, &e->sinusoid)));
+    }
     if (loaded)
         return DONE;
-    size_t vocab = options->vocab ? (size_t)options->vocab : tokens_vocab(&e->tokens);
-    return weights_make(options->table == TABLE_FIXED ? e->sinusoid : NULL, options->seed, vocab, dim, e->tokens.ids,
-                        e->tokens.count, &e->table);
-}
-
-static int load_positions(struct embedding *e, size_t dim)
-{
-    const char *file = e->options.positions_file;
-    TRY(weights_load(file, (inlay_element_type)0, 0, &e->learned));
-    if (e->learned.view.dim != dim)
-        return failed("the positions in %s have dim %zu and the tokens %zu: both must have the same", shown(file),
-                      e->learned.view.dim, dim);
-    return DONE;
+    size_t vocab = options->vocab ? (size_t)options->vocab : tokens_vocab(tokens);
+    return weights_make(options->table == TABLE_FIXED ? e->sinusoid : NULL, options->seed, vocab, dim, tokens->ids,
+                        tokens->count, &e->table);
 }
 
 /* Makes a layer of the table and what the options say. */
 static int make_own_layer(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
+    const struct tokens *tokens = &e->tokens;
+    inlay_layer_spec *spec = &e->own_spec;
     TRY(make_table(e));
-    size_t dim = e->table.view.dim;
-    inlay_layer_spec spec = inlay_layer_spec_default(&e->table.view);
-    spec.scale = scale_of(&options->scale, dim) * e->table.factor;
+    const size_t dim = e->table.view.dim, end = (size_t)options->start + tokens->length;
+    *spec = inlay_layer_spec_default(&e->table.view);
+    spec->scale = scale_of(&options->scale, dim) * e->table.factor;
     if (options->positions == POSITIONS_SINUSOID)
-        spec.sinusoid = e->sinusoid;
+        spec->sinusoid = e->sinusoid;
     if (options->positions == POSITIONS_LEARNED) {
-        TRY(load_positions(e, dim));
-        spec.positions = &e->learned.view;
+        spec->positions = &e->learned.view;
+        TRY(weights_load(options->positions_file, (inlay_element_type)0, 0, &e->learned));
+        if (spec->positions->dim != dim)
+            return failed("the positions in %s have dim %zu and the tokens %zu: both must have the same",
+                          shown(options->positions_file), spec->positions->dim, dim);
     }
     /* A single pass would not read cached positions again. A layer that is timed caches the positions that it uses, if
        they take a bearable amount of memory. */
-    int64_t end = options->start + (int64_t)e->tokens.length;
     if (!options->time)
-        spec.cached_positions = 0;
-    else if (end > 0 && end <= (int64_t)(CACHED_BYTES / sizeof(float) / dim))
-        spec.cached_positions = (size_t)end;
-    TRY(check_status(inlay_layer_create(&spec, NULL, &e->own_layer)));
+        spec->cached_positions = 0;
+    else if (end <= CACHED_BYTES / sizeof(float) / dim)
+        spec->cached_positions = end;
+    TRY(check_status(inlay_layer_create(spec, NULL, &e->own_layer)));
     e->layer = e->own_layer;
-    e->dim = dim;
-    e->vocab = e->table.view.rows;
-    e->position_end = spec.positions != NULL ? (int64_t)spec.positions->rows : INLAY_POSITION_LIMIT;
-    e->batch = inlay_batch_i64(e->tokens.ids, e->tokens.sequences, e->tokens.length, options->start);
+    e->spec = spec;
+    e->batch = inlay_batch_i64(tokens->ids, tokens->sequences, tokens->length, options->start);
     return DONE;
 }
 
 /* Takes the layer of a model. */
 static int take_model_layer(struct embedding *e)
 {
-    const struct embed_options *options = &e->options;
     const struct tokens *tokens = &e->tokens;
+    struct embed_options *options = &e->options;
     TRY(model_layer_open(options->model, &e->model));
-    const inlay_layer_spec *spec = e->model.spec;
     e->layer = e->model.layer;
-    e->dim = spec->tokens->dim;
-    e->vocab = spec->token_mapping != NULL ? spec->token_mapping_length : spec->tokens->rows;
-    e->position_end = spec->positions != NULL ? (int64_t)spec->positions->rows : INLAY_POSITION_LIMIT;
+    e->spec = e->model.spec;
     if (!options->has_start)
-        e->options.start = e->model.start;
+        options->start = e->model.start;
     e->batch = inlay_batch_ragged(tokens->ids, INLAY_ID_I64, tokens->offsets, tokens->sequences, options->start);
-    e->batch.padded_length = spec->pooling == INLAY_POOLING_NONE ? tokens->length : 0;
-    if (spec->pooling == INLAY_POOLING_NONE)
-        return DONE;
-    e->rank = 2;
-    return options->plot == NULL
-               ? DONE
-               : failed("--plot: the layer of %s makes one row of each sequence, not a picture", shown(options->model));
+    if (e->spec->pooling == INLAY_POOLING_NONE)
+        e->batch.padded_length = tokens->length;
+    else if (options->plot != NULL)
+        return failed("--plot: the layer of %s makes one row of each sequence, not a picture", shown(options->model));
+    return DONE;
 }
 
 /* ---- The forward pass ------------------------------------------------------------------------------------------- */
 
 static int allocate_result(struct embedding *e)
 {
-    const struct tokens *tokens = &e->tokens;
-    const size_t shape[] = {tokens->sequences, tokens->length, e->dim};
-    memcpy(e->shape, shape, sizeof shape);
-    if (e->rank == 2)
-        e->shape[1] = e->dim;
-    size_t rows = e->rank == 2 ? 1 : tokens->length, row_bytes = e->dim * sizeof(float);
-    /* calloc checks the second product; one more, because calloc(0) may be null. */
-    if (!__builtin_mul_overflow(tokens->sequences, rows, &rows))
-        e->result = calloc(rows + 1, row_bytes);
-    return e->result != NULL
-               ? DONE
-               : out_of_memory("the result", (double)tokens->sequences * (double)tokens->length * (double)row_bytes);
+    struct result *result = &e->result;
+    *result = (struct result){.element = NPY_F4, .shape = {e->tokens.sequences, e->tokens.length}};
+    result->rank = e->spec->pooling != INLAY_POOLING_NONE ? 2 : 3;
+    result->shape[result->rank - 1] = e->spec->tokens->dim;
+    return result_allocate(result, "the result");
 }
 
 /* Says what the library refused. */
 static int refused(const struct embedding *e, inlay_status status, const inlay_fault *fault)
 {
-    if (status == INLAY_ERROR_ID && e->vocab == 0)
+    const inlay_layer_spec *spec = e->spec;
+    size_t vocab = spec->token_mapping != NULL ? spec->token_mapping_length : spec->tokens->rows;
+    if (status == INLAY_ERROR_ID && vocab == 0)
         return failed("ids[%zu][%zu] = %" PRId64 " is not a row of the table, which has none", fault->sequence,
                       fault->token, fault->value);
     if (status == INLAY_ERROR_ID)
         return failed("ids[%zu][%zu] = %" PRId64 " is not a row of the table, which has %zu: ids run from 0 to %zu",
-                      fault->sequence, fault->token, fault->value, e->vocab, e->vocab - 1);
+                      fault->sequence, fault->token, fault->value, vocab, vocab - 1);
     if (status == INLAY_ERROR_POSITION)
         return failed("position %" PRId64 " of token %zu is past the last one, %" PRId64
                       ": give a smaller --start or --length",
-                      fault->value, fault->token, e->position_end - 1);
+                      fault->value, fault->token,
+                      (spec->positions != NULL ? (int64_t)spec->positions->rows : INLAY_POSITION_LIMIT) - 1);
     return check_status(status);
-}
-
-/* The table whose rows the ids name, if it lies in a file. */
-static inlay_file *file_of(const struct embedding *e, const inlay_table **table)
-{
-    *table = e->model.file != NULL ? e->model.spec->tokens : &e->table.view;
-    bool mapped_ids = e->model.file != NULL && e->model.spec->token_mapping != NULL;
-    return mapped_ids ? NULL : e->model.file != NULL ? e->model.file : e->table.model.file;
 }
 
 static int forward(struct embedding *e)
 {
+    /* Ids that the layer maps are not yet rows of the table, which can lie in the model's file. */
+    inlay_file *file = e->spec->token_mapping == NULL ? e->model.file : NULL;
     const inlay_executor *executor = e->threads.executor;
     struct progress progress = progress_start("computing");
     inlay_fault fault = {0, 0, 0};
-    const inlay_table *table;
     inlay_file_read read = {0};
-    inlay_file *file = file_of(e, &table);
-    model_read_begin(file, table, e->tokens.ids, e->tokens.count, &read);
-    inlay_status status = inlay_forward(e->layer, &e->batch, e->result, e->dim * sizeof(float),
+    model_read_begin(file, e->spec->tokens, e->tokens.ids, e->tokens.count, &read);
+    inlay_status status = inlay_forward(e->layer, &e->batch, e->result.elements, e->spec->tokens->dim * sizeof(float),
                                         progress_executor(&progress, executor), &fault);
     model_read_end(file, &read);
     progress_end(&progress);
     if (status != INLAY_OK)
         return refused(e, status, &fault);
-    return e->options.time ? timing_print(e->layer, &e->table.view, &e->batch, e->result, executor) : DONE;
+    return e->options.time ? timing_print(e->layer, &e->table.view, &e->batch, e->result.elements, executor) : DONE;
 }
 
 static int explain(struct embedding *e)
 {
     inlay_fault fault = {0, 0, 0};
     char plan[INLAY_PLAN_TEXT_BYTES];
-    inlay_status status = inlay_forward_explain(e->layer, &e->batch, e->result, e->dim * sizeof(float),
-                                                e->threads.executor, &fault, plan, sizeof plan);
+    inlay_status status =
+        inlay_forward_explain(e->layer, &e->batch, e->result.elements, e->spec->tokens->dim * sizeof(float),
+                              e->threads.executor, &fault, plan, sizeof plan);
     if (status != INLAY_OK)
         return refused(e, status, &fault);
     fputs(plan, stdout);
@@ -253,33 +223,15 @@ static int explain(struct embedding *e)
 
 /* ---- The result ------------------------------------------------------------------------------------------------- */
 
-static int write_npy(struct embedding *e)
-{
-    struct progress progress = progress_start("writing");
-    int outcome = output_npy_header(&e->outputs.out, NPY_F4, e->shape, e->rank);
-    size_t n, all = e->shape[0] * e->shape[1] * (e->rank == 3 ? e->shape[2] : 1);
-    for (size_t done = 0; outcome == DONE && done < all; done += n) {
-        n = all - done < PIECE_FLOATS ? all - done : PIECE_FLOATS;
-        outcome = output_write(&e->outputs.out, e->result + done, n * sizeof *e->result);
-        progress_show(&progress, (double)done / (double)all);
-    }
-    progress_end(&progress);
-    return outcome;
-}
-
+/* Prints the result, unless it is to be written or drawn. */
 static int deliver(struct embedding *e)
 {
-    bool out = e->outputs.out.stream != NULL, plot = e->outputs.plot.stream != NULL;
-    if (!out && !plot) {
-        const struct tensor tensor = {INLAY_F32, e->rank, e->shape, .elements = e->result};
-        print_tensor(&tensor);
-        return DONE;
-    }
-    if (out)
-        TRY(write_npy(e));
-    if (plot)
-        TRY(embed_picture(&e->outputs.plot, &e->options, &e->tokens, e->dim, e->result));
-    return outputs_commit(&e->outputs);
+    struct outputs *outputs = &e->outputs;
+    if (outputs->out.stream != NULL || outputs->plot.stream == NULL)
+        TRY(result_deliver(&e->result, &outputs->out));
+    if (outputs->plot.stream != NULL)
+        TRY(embed_picture(&outputs->plot, &e->options, &e->tokens, e->spec->tokens->dim, e->result.elements));
+    return outputs_commit(outputs);
 }
 
 static int run(struct embedding *e)
@@ -305,7 +257,7 @@ static int run(struct embedding *e)
 
 int command_embed(int argc, char **argv)
 {
-    struct embedding embedding = {.rank = 3};
+    struct embedding embedding = {.own_layer = NULL};
     int outcome = embed_options_parse(argc, argv, &embedding.options);
     if (outcome == DONE)
         outcome = run(&embedding);

@@ -19,8 +19,8 @@
 #include "options/command.h"
 #include "options/threads.h"
 #include "outputs/output.h"
+#include "outputs/result.h"
 #include "text/message.h"
-#include "text/print.h"
 #include "text/progress.h"
 
 enum { DEFAULT_DIM = 64 };
@@ -40,19 +40,18 @@ struct hashing {
     inlay_ngram *ngram;
     struct weights *weights; /* [tables] */
     const inlay_table **tables;
-    struct threads threads;
-    int64_t *rows; /* [tokens, columns] of row ids */
-    char *result;  /* [tokens, result_rows, dim] */
-    size_t result_rows;
     size_t dim;
+    struct threads threads;
+    struct result row_ids; /* [tokens, columns] */
+    struct result rows;    /* [tokens, columns, dim], or added up [tokens, dim] */
     struct outputs outputs;
 };
 
 static void hashing_free(struct hashing *h)
 {
     outputs_discard(&h->outputs);
-    free(h->result);
-    free(h->rows);
+    free(h->rows.elements);
+    free(h->row_ids.elements);
     threads_stop(&h->threads);
     for (size_t i = 0; h->weights != NULL && i < h->file.tables; i++)
         weights_free(&h->weights[i]);
@@ -156,36 +155,23 @@ static int refused(const struct hashing *h, inlay_status status, const inlay_fau
 static int make_row_ids(struct hashing *h)
 {
     inlay_fault fault = {0, 0, 0};
-    h->rows = calloc(h->tokens + 1, h->columns * sizeof *h->rows);
-    if (h->rows == NULL)
-        return out_of_memory("the row ids", (double)h->tokens * (double)h->columns * sizeof *h->rows);
+    h->row_ids = (struct result){NPY_I8, 2, {h->tokens, h->columns}, 0, NULL};
+    TRY(result_allocate(&h->row_ids, "the row ids"));
     inlay_status status =
-        inlay_ngram_ids(h->ngram, &h->batch, (size_t)h->options.first_column, h->columns, INLAY_ID_I64, h->rows,
-                        h->columns * sizeof *h->rows, h->threads.executor, &fault);
+        inlay_ngram_ids(h->ngram, &h->batch, (size_t)h->options.first_column, h->columns, INLAY_ID_I64,
+                        h->row_ids.elements, h->columns * sizeof(int64_t), h->threads.executor, &fault);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
 }
 
 /* Prints a line for each token. */
 static void print_row_ids(const struct hashing *h)
 {
+    const int64_t *row_id = h->row_ids.elements;
     for (size_t t = 0; t < h->tokens; t++) {
         for (size_t c = 0; c < h->columns; c++)
-            printf(c == 0 ? "%" PRId64 : " %" PRId64, h->rows[t * h->columns + c]);
+            printf(c == 0 ? "%" PRId64 : " %" PRId64, *row_id++);
         putchar('\n');
     }
-}
-
-static int deliver_row_ids(struct hashing *h)
-{
-    struct output *out = &h->outputs.out;
-    const size_t shape[2] = {h->tokens, h->columns};
-    if (out->stream == NULL) {
-        print_row_ids(h);
-        return DONE;
-    }
-    TRY(output_npy_header(out, NPY_I8, shape, 2));
-    TRY(output_write(out, h->rows, h->tokens * h->columns * sizeof *h->rows));
-    return outputs_commit(&h->outputs);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
@@ -206,6 +192,7 @@ static size_t rows_needed(const struct hashing *h, size_t table)
 /* Makes a random table of just the rows that the tokens take, wherever these lie. */
 static int make_table(struct hashing *h, size_t table, size_t rows)
 {
+    const int64_t *row_ids = h->row_ids.elements;
     size_t all = h->tokens * h->columns, n = 0;
     size_t dim = h->options.dim != 0 ? (size_t)h->options.dim : DEFAULT_DIM;
     int64_t *ids = calloc(all + 1, sizeof *ids);
@@ -213,7 +200,7 @@ static int make_table(struct hashing *h, size_t table, size_t rows)
         return out_of_memory("the row ids", (double)all * sizeof *ids);
     for (size_t i = 0; i < all; i++) {
         if (h->file.spec.columns[(size_t)h->options.first_column + i % h->columns].table == table)
-            ids[n++] = h->rows[i];
+            ids[n++] = row_ids[i];
     }
     int outcome = weights_make(NULL, h->options.seed + (int64_t)table, rows, dim, ids, n, &h->weights[table]);
     free(ids);
@@ -269,59 +256,34 @@ static int prepare_tables(struct hashing *h)
     return DONE;
 }
 
-static int allocate_result(struct hashing *h)
-{
-    h->result_rows = h->options.combine == INLAY_NGRAM_SUM ? 1 : h->columns;
-    size_t token_bytes, row_bytes = inlay_table_row_bytes(h->options.type, h->dim);
-    /* calloc checks the second product; one more, because calloc(0) may be null. */
-    if (!__builtin_mul_overflow(row_bytes, h->result_rows, &token_bytes))
-        h->result = calloc(h->tokens + 1, token_bytes);
-    return h->result != NULL
-               ? DONE
-               : out_of_memory("the result", (double)h->tokens * (double)h->result_rows * (double)row_bytes);
-}
-
 static int forward(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
+    const bool of_model = options->rows == ROWS_OF_MODEL, sum = options->combine == INLAY_NGRAM_SUM;
+    struct result *rows = &h->rows;
+    *rows = (struct result){stored_element(options->type), sum ? 2 : 3, {h->tokens, h->columns}, 0, NULL};
+    rows->shape[rows->rank - 1] = h->dim;
+    TRY(result_allocate(rows, "the result"));
     inlay_ngram_lookup lookup = inlay_ngram_lookup_default(h->tables, h->file.tables);
     lookup.first_column = (size_t)options->first_column;
     lookup.columns = h->columns;
-    lookup.scale = scale_of(&options->scale, h->dim) * (options->rows == ROWS_OF_MODEL ? h->model.factor : 1);
+    lookup.scale = scale_of(&options->scale, h->dim) * (of_model ? h->model.factor : 1);
     lookup.combine = options->combine;
     lookup.out_type = options->type;
     struct progress progress = progress_start("computing");
     inlay_fault fault = {0, 0, 0};
     inlay_file_read read = {0};
-    if (options->rows == ROWS_OF_MODEL && h->model.count == 1) {
+    if (of_model && h->model.count == 1) {
         /* Rows that lie on the disk are requested together, which takes their ids. */
         TRY(make_row_ids(h));
-        model_read_begin(h->model.file, h->model.tables, h->rows, h->tokens * h->columns, &read);
+        model_read_begin(h->model.file, h->model.tables, h->row_ids.elements, h->tokens * h->columns, &read);
     }
-    inlay_status status = inlay_ngram_forward(h->ngram, &h->batch, &lookup, h->result,
-                                              h->result_rows * inlay_table_row_bytes(options->type, h->dim),
+    inlay_status status = inlay_ngram_forward(h->ngram, &h->batch, &lookup, rows->elements,
+                                              (sum ? 1 : h->columns) * inlay_table_row_bytes(options->type, h->dim),
                                               progress_executor(&progress, h->threads.executor), &fault);
     model_read_end(h->model.file, &read);
     progress_end(&progress);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
-}
-
-static int deliver(struct hashing *h)
-{
-    inlay_element_type type = h->options.type;
-    struct output *out = &h->outputs.out;
-    bool sum = h->options.combine == INLAY_NGRAM_SUM;
-    size_t shape[3] = {h->tokens, h->columns, h->dim}, rank = sum ? 2 : 3;
-    if (sum)
-        shape[1] = h->dim;
-    if (out->stream == NULL) {
-        const struct tensor tensor = {type, rank, shape, .elements = h->result};
-        print_tensor(&tensor);
-        return DONE;
-    }
-    TRY(output_npy_header(out, stored_element(type), shape, rank));
-    TRY(output_write(out, h->result, h->tokens * h->result_rows * inlay_table_row_bytes(type, h->dim)));
-    return outputs_commit(&h->outputs);
 }
 
 static int run(struct hashing *h)
@@ -336,13 +298,12 @@ static int run(struct hashing *h)
     /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
     h->outputs.force = options->force;
     TRY(outputs_open(&h->outputs, options->out, NULL));
-    if (options->rows == ROWS_NONE) {
-        TRY(make_row_ids(h));
-        return deliver_row_ids(h);
-    }
-    TRY(allocate_result(h));
-    TRY(forward(h));
-    return deliver(h);
+    TRY(options->rows == ROWS_NONE ? make_row_ids(h) : forward(h));
+    if (options->rows == ROWS_NONE && options->out == NULL)
+        print_row_ids(h);
+    else
+        TRY(result_deliver(options->rows == ROWS_NONE ? &h->row_ids : &h->rows, &h->outputs.out));
+    return outputs_commit(&h->outputs);
 }
 
 int command_ngram(int argc, char **argv)
