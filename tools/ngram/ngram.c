@@ -28,15 +28,14 @@ enum { DEFAULT_DIM = 64 };
 /* All that one run owns. */
 struct hashing {
     struct ngram_options options;
-    struct ngram_spec file; /* of a model only spec and tables */
+    struct ngram_spec file; /* of a model only spec and tables; its columns are those of the result */
     struct model model;
     struct id_lists sequences;
-    struct id_lists given; /* the histories as they were given */
-    int64_t *history;      /* [sequences, N - 1] */
+    struct id_lists histories; /* as they were given */
+    int64_t *history;          /* [sequences, N - 1] */
     uint32_t *history_lengths;
     inlay_ngram_batch batch;
     size_t tokens;
-    size_t columns; /* of the result */
     inlay_ngram *ngram;
     struct weights *weights; /* [tables] */
     const inlay_table **tables;
@@ -61,7 +60,7 @@ static void hashing_free(struct hashing *h)
     model_close(&h->model);
     free(h->history_lengths);
     free(h->history);
-    id_lists_free(&h->given);
+    id_lists_free(&h->histories);
     id_lists_free(&h->sequences);
     ngram_spec_free(&h->file);
     free(h->options.given);
@@ -69,39 +68,38 @@ static void hashing_free(struct hashing *h)
 
 /* ---- Spec and input --------------------------------------------------------------------------------------------- */
 
-static int read_model(struct hashing *h)
-{
-    TRY(model_ngram_open(h->options.spec, h->options.layer, &h->model));
-    h->file.spec = *h->model.ngram;
-    h->file.tables = h->model.count;
-    return DONE;
-}
-
 static int read_spec(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
-    TRY(options->is_model ? read_model(h) : ngram_spec_read(options->spec, &h->file));
+    inlay_ngram_spec *spec = &h->file.spec;
+    if (options->is_model) {
+        TRY(model_ngram_open(options->spec, options->layer, &h->model));
+        *spec = *h->model.ngram;
+        h->file.tables = h->model.count;
+    } else {
+        TRY(ngram_spec_read(options->spec, &h->file));
+    }
     if (options->token_map != NULL)
         TRY(ngram_spec_map(options->token_map, &h->file));
     else if (h->file.map_required)
         return failed("%s has no token map, and its rows depend on one: give --token-map", shown(options->spec));
-    size_t first = (size_t)options->first_column, count = h->file.spec.column_count;
-    if (options->end_column > (int64_t)count)
-        return failed("--column %zu:%" PRId64 " is past the last column: %s has %zu", first, options->end_column,
-                      shown(options->spec), count);
-    h->columns = (options->end_column != 0 ? (size_t)options->end_column : count) - first;
-    return check_status(inlay_ngram_create(&h->file.spec, NULL, &h->ngram));
+    if (options->end_column > (int64_t)spec->column_count)
+        return failed("--column %" PRId64 ":%" PRId64 " is past the last column: %s has %zu", options->first_column,
+                      options->end_column, shown(options->spec), spec->column_count);
+    if (options->end_column != 0) {
+        spec->columns += options->first_column;
+        spec->column_count = (size_t)(options->end_column - options->first_column);
+    }
+    return check_status(inlay_ngram_create(spec, NULL, &h->ngram));
 }
 
 static int read_sequences(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
     for (size_t i = 0; i < options->sequences; i++) {
-        const char *text = options->given[i].ids;
-        if (options->given[i].is_file)
-            TRY(id_lists_add_file(&h->sequences, "--ids-file", text));
-        else
-            TRY(id_lists_add(&h->sequences, "--ids", NULL, text, strlen(text)));
+        const char *ids = options->given[i].ids;
+        TRY(options->given[i].is_file ? id_lists_add_file(&h->sequences, "--ids-file", ids)
+                                      : id_lists_add(&h->sequences, "--ids", NULL, ids, strlen(ids)));
     }
     h->tokens = (size_t)h->sequences.offsets[options->sequences];
     h->batch = inlay_ngram_batch_ragged(h->sequences.ids, INLAY_ID_I64, h->sequences.offsets, options->sequences);
@@ -112,27 +110,24 @@ static int read_sequences(struct hashing *h)
 static int read_histories(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
-    if (options->histories == 0)
+    const size_t n = options->histories, most = h->file.spec.length - 1;
+    if (n == 0)
         return DONE;
-    size_t most = h->file.spec.length - 1;
-    h->history = calloc(options->histories + 1, (most + 1) * sizeof *h->history);
-    h->history_lengths = calloc(options->histories, sizeof *h->history_lengths);
+    h->batch.history = h->history = calloc(n + 1, (most + 1) * sizeof *h->history);
+    h->batch.history_lengths = h->history_lengths = calloc(n, sizeof *h->history_lengths);
     if (h->history == NULL || h->history_lengths == NULL)
-        return out_of_memory("the histories", (double)options->histories * (double)most * sizeof *h->history);
-    for (size_t i = 0; i < options->histories; i++) {
-        const char *given = options->given[i].history;
-        TRY(id_lists_add(&h->given, "--history", NULL, given, strlen(given)));
-        size_t length = id_list_length(&h->given, i);
+        return out_of_memory("the histories", (double)n * (double)most * sizeof *h->history);
+    for (size_t i = 0; i < n; i++) {
+        const char *ids = options->given[i].history;
+        TRY(id_lists_add(&h->histories, "--history", NULL, ids, strlen(ids)));
+        size_t length = id_list_length(&h->histories, i);
         if (length > most)
-            return failed("--history %s has %zu ids, and the n-grams of %s have at most %zu before a token",
-                          shown(given), length, shown(options->spec), most);
+            return failed("--history %s has %zu ids, and the n-grams of %s have at most %zu before a token", shown(ids),
+                          length, shown(options->spec), most);
         h->history_lengths[i] = (uint32_t)length;
-        if (length > 0)
-            memcpy(h->history + (i + 1) * most - length, h->given.ids + h->given.offsets[i],
-                   length * sizeof *h->history);
+        memcpy(h->history + (i + 1) * most - length, h->histories.ids + h->histories.offsets[i],
+               length * sizeof *h->history);
     }
-    h->batch.history = h->history;
-    h->batch.history_lengths = h->history_lengths;
     return DONE;
 }
 
@@ -154,12 +149,12 @@ static int refused(const struct hashing *h, inlay_status status, const inlay_fau
 
 static int make_row_ids(struct hashing *h)
 {
+    const size_t columns = h->file.spec.column_count;
     inlay_fault fault = {0, 0, 0};
-    h->row_ids = (struct result){NPY_I8, 2, {h->tokens, h->columns}, 0, NULL};
+    h->row_ids = (struct result){NPY_I8, 2, {h->tokens, columns}, 0, NULL};
     TRY(result_allocate(&h->row_ids, "the row ids"));
-    inlay_status status =
-        inlay_ngram_ids(h->ngram, &h->batch, (size_t)h->options.first_column, h->columns, INLAY_ID_I64,
-                        h->row_ids.elements, h->columns * sizeof(int64_t), h->threads.executor, &fault);
+    inlay_status status = inlay_ngram_ids(h->ngram, &h->batch, 0, columns, INLAY_ID_I64, h->row_ids.elements,
+                                          columns * sizeof(int64_t), h->threads.executor, &fault);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
 }
 
@@ -168,7 +163,7 @@ static void print_row_ids(const struct hashing *h)
 {
     const int64_t *row_id = h->row_ids.elements;
     for (size_t t = 0; t < h->tokens; t++) {
-        for (size_t c = 0; c < h->columns; c++)
+        for (size_t c = 0; c < h->file.spec.column_count; c++)
             printf(c == 0 ? "%" PRId64 : " %" PRId64, *row_id++);
         putchar('\n');
     }
@@ -176,14 +171,13 @@ static void print_row_ids(const struct hashing *h)
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
-/* Returns how many rows the columns of the result need of a table. */
-static size_t rows_needed(const struct hashing *h, size_t table)
+/* Returns how many rows the columns need of a table. */
+static size_t rows_needed(const inlay_ngram_spec *spec, size_t table)
 {
     uint64_t rows = 0;
-    for (size_t c = 0; c < h->columns; c++) {
-        const inlay_ngram_column *column = &h->file.spec.columns[(size_t)h->options.first_column + c];
-        uint64_t end = column->offset + column->modulus;
-        if (column->table == table && end > rows)
+    for (size_t c = 0; c < spec->column_count; c++) {
+        uint64_t end = spec->columns[c].offset + spec->columns[c].modulus;
+        if (spec->columns[c].table == table && end > rows)
             rows = end;
     }
     return rows < SIZE_MAX ? (size_t)rows : SIZE_MAX;
@@ -192,14 +186,15 @@ static size_t rows_needed(const struct hashing *h, size_t table)
 /* Makes a random table of just the rows that the tokens take, wherever these lie. */
 static int make_table(struct hashing *h, size_t table, size_t rows)
 {
+    const inlay_ngram_spec *spec = &h->file.spec;
     const int64_t *row_ids = h->row_ids.elements;
-    size_t all = h->tokens * h->columns, n = 0;
+    size_t all = h->tokens * spec->column_count, n = 0;
     size_t dim = h->options.dim != 0 ? (size_t)h->options.dim : DEFAULT_DIM;
     int64_t *ids = calloc(all + 1, sizeof *ids);
     if (ids == NULL)
         return out_of_memory("the row ids", (double)all * sizeof *ids);
     for (size_t i = 0; i < all; i++) {
-        if (h->file.spec.columns[(size_t)h->options.first_column + i % h->columns].table == table)
+        if (spec->columns[i % spec->column_count].table == table)
             ids[n++] = row_ids[i];
     }
     int outcome = weights_make(NULL, h->options.seed + (int64_t)table, rows, dim, ids, n, &h->weights[table]);
@@ -225,7 +220,7 @@ static int load_table(struct hashing *h, size_t i, size_t rows, const char *path
     return DONE;
 }
 
-/* Finds the tables that the columns of the result name; files are theirs in their order. */
+/* Finds the tables that the columns name; files are theirs in their order. */
 static int prepare_tables(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
@@ -236,14 +231,14 @@ static int prepare_tables(struct hashing *h)
     if (h->weights == NULL || h->tables == NULL)
         return out_of_memory("the list of tables", (double)n * sizeof *h->weights);
     for (size_t i = 0; i < n; i++)
-        needed += rows_needed(h, i) > 0;
+        needed += rows_needed(&h->file.spec, i) > 0;
     if (files && options->tables != needed)
         return failed("the columns take rows of %zu of the tables of %s, and --table names %zu: give one for each",
                       needed, shown(options->spec), options->tables);
     if (random)
         TRY(make_row_ids(h));
     for (size_t i = 0; i < n; i++) {
-        size_t rows = rows_needed(h, i);
+        size_t rows = rows_needed(&h->file.spec, i);
         if (rows == 0)
             continue;
         if (files)
@@ -260,13 +255,12 @@ static int forward(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
     const bool of_model = options->rows == ROWS_OF_MODEL, sum = options->combine == INLAY_NGRAM_SUM;
+    const size_t columns = h->file.spec.column_count, row_bytes = inlay_table_row_bytes(options->type, h->dim);
     struct result *rows = &h->rows;
-    *rows = (struct result){stored_element(options->type), sum ? 2 : 3, {h->tokens, h->columns}, 0, NULL};
+    *rows = (struct result){stored_element(options->type), sum ? 2 : 3, {h->tokens, columns}, 0, NULL};
     rows->shape[rows->rank - 1] = h->dim;
     TRY(result_allocate(rows, "the result"));
     inlay_ngram_lookup lookup = inlay_ngram_lookup_default(h->tables, h->file.tables);
-    lookup.first_column = (size_t)options->first_column;
-    lookup.columns = h->columns;
     lookup.scale = scale_of(&options->scale, h->dim) * (of_model ? h->model.factor : 1);
     lookup.combine = options->combine;
     lookup.out_type = options->type;
@@ -276,11 +270,11 @@ static int forward(struct hashing *h)
     if (of_model && h->model.count == 1) {
         /* Rows that lie on the disk are requested together, which takes their ids. */
         TRY(make_row_ids(h));
-        model_read_begin(h->model.file, h->model.tables, h->row_ids.elements, h->tokens * h->columns, &read);
+        model_read_begin(h->model.file, h->model.tables, h->row_ids.elements, h->tokens * columns, &read);
     }
-    inlay_status status = inlay_ngram_forward(h->ngram, &h->batch, &lookup, rows->elements,
-                                              (sum ? 1 : h->columns) * inlay_table_row_bytes(options->type, h->dim),
-                                              progress_executor(&progress, h->threads.executor), &fault);
+    inlay_status status =
+        inlay_ngram_forward(h->ngram, &h->batch, &lookup, rows->elements, sum ? row_bytes : columns * row_bytes,
+                            progress_executor(&progress, h->threads.executor), &fault);
     model_read_end(h->model.file, &read);
     progress_end(&progress);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
