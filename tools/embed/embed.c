@@ -10,7 +10,6 @@
 #include <inlay/inlay.h>
 
 #include "embed/options.h"
-#include "embed/picture.h"
 #include "embed/timing.h"
 #include "embed/tokens.h"
 #include "inputs/model_file.h"
@@ -25,7 +24,10 @@
 
 enum {
     DEFAULT_DIM = 512,
-    CACHED_BYTES = 256 << 20 /* of position rows that a layer which is timed may keep */
+    CACHED_BYTES = 256 << 20, /* of position rows that a layer which is timed may keep */
+    LABEL_CHARACTERS = 18,    /* of a word in a picture */
+    LABEL_BYTES = 256,
+    TITLE_BYTES = 1024
 };
 
 /* All that one run owns. */
@@ -223,6 +225,77 @@ static int explain(struct embedding *e)
 
 /* ---- The result ------------------------------------------------------------------------------------------------- */
 
+static int check_picture(const struct tokens *tokens)
+{
+    if (tokens->length == 0)
+        return failed("--plot: there are no tokens to draw");
+    if (tokens->sequences > HEAT_PANELS)
+        return failed("--plot: %zu sequences are more than the %d panels of a picture: draw fewer at a time",
+                      tokens->sequences, HEAT_PANELS);
+    return DONE;
+}
+
+/* Returns the word of a token, cut to LABEL_CHARACTERS, for a struct tokens. */
+static const char *token_label(const void *context, size_t sequence, size_t token)
+{
+    static char label[LABEL_BYTES];
+    const struct tokens *tokens = context;
+    int64_t id = tokens->ids[sequence * tokens->length + token];
+    if (id == 0)
+        return "(padding)";
+    struct inlay_text word = tokens->words[id];
+    size_t size = leading_bytes(word.bytes, word.size, LABEL_CHARACTERS);
+    snprintf(label, sizeof label, "%s%s", escaped(word.bytes, size), size < word.size ? ".." : "");
+    return label;
+}
+
+static void describe(const struct embed_options *options, char text[TITLE_BYTES])
+{
+    static const char *const tables[] = {"fixed table", "random table", "table from a file", "table of a model"};
+    static const char *const positions[] = {"sinusoidal positions", "learned positions", "no positions"};
+    if (options->table == TABLE_LAYER) {
+        snprintf(text, TITLE_BYTES, "layer of %s", shown(options->model));
+        return;
+    }
+    snprintf(text, TITLE_BYTES, "%s, %s", tables[options->table], positions[options->positions]);
+    if (options->positions != POSITIONS_NONE)
+        append(text, TITLE_BYTES, " from %" PRId64, options->start);
+    if (options->scale.is_sqrt)
+        append(text, TITLE_BYTES, ", scale sqrt(dim)");
+    else if (options->scale.value != 1)
+        append(text, TITLE_BYTES, ", scale %g", (double)options->scale.value);
+}
+
+/* Draws a panel per sequence. */
+static int draw(struct embedding *e)
+{
+    const struct embed_options *options = &e->options;
+    const struct tokens *tokens = &e->tokens;
+    const float *values = e->result.elements;
+    size_t length = tokens->length, dim = e->spec->tokens->dim;
+    bool labelled = tokens->words != NULL && length <= HEAT_LABELLED;
+    struct heat heat;
+    TRY(heat_init(&heat, tokens->sequences, length, dim, labelled));
+    for (size_t i = 0; i < tokens->sequences; i++)
+        heat_add(&heat, i, 0, length, values + i * length * dim);
+
+    char title[TITLE_BYTES], subtitle[TITLE_BYTES];
+    snprintf(title, sizeof title, "inlay embed: float32 [%zu, %zu, %zu]", tokens->sequences, length, dim);
+    describe(options, subtitle);
+    const struct plot plot = {
+        .heat = &heat,
+        .title = title,
+        .subtitle = subtitle,
+        .row_name = labelled || options->positions == POSITIONS_NONE ? "token" : "position",
+        .first_row = options->positions == POSITIONS_NONE ? 0 : options->start,
+        .label = labelled ? token_label : NULL,
+        .context = tokens,
+    };
+    int outcome = plot_write(&e->outputs.plot, &plot);
+    heat_free(&heat);
+    return outcome;
+}
+
 /* Prints the result, unless it is to be written or drawn. */
 static int deliver(struct embedding *e)
 {
@@ -230,7 +303,7 @@ static int deliver(struct embedding *e)
     if (outputs->out.stream != NULL || outputs->plot.stream == NULL)
         TRY(result_deliver(&e->result, &outputs->out));
     if (outputs->plot.stream != NULL)
-        TRY(embed_picture(&outputs->plot, &e->options, &e->tokens, e->spec->tokens->dim, e->result.elements));
+        TRY(draw(e));
     return outputs_commit(outputs);
 }
 
@@ -241,7 +314,7 @@ static int run(struct embedding *e)
     if (options->print_vocab)
         return print_vocab(&e->tokens);
     if (options->plot != NULL)
-        TRY(embed_picture_check(&e->tokens));
+        TRY(check_picture(&e->tokens));
     TRY(options->table == TABLE_LAYER ? take_model_layer(e) : make_own_layer(e));
     /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
     e->outputs.force = options->force;
