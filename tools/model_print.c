@@ -99,22 +99,16 @@ static void print_list(const inlay_file_value *value)
 static void print_value(const inlay_file_value *value, int width)
 {
     printf("  %-*s  ", width, plain(value->key));
-    switch (value->kind) {
-    case INLAY_FILE_VALUE_STRING:
+    if (value->kind == INLAY_FILE_VALUE_STRING)
         print_text(value->text, value->count);
-        break;
-    case INLAY_FILE_VALUE_INTEGER:
+    else if (value->kind == INLAY_FILE_VALUE_INTEGER)
         printf("%" PRId64, value->integer);
-        break;
-    case INLAY_FILE_VALUE_NUMBER:
+    else if (value->kind == INLAY_FILE_VALUE_NUMBER)
         printf("%.9g", value->number);
-        break;
-    case INLAY_FILE_VALUE_BOOLEAN:
+    else if (value->kind == INLAY_FILE_VALUE_BOOLEAN)
         fputs(value->integer != 0 ? "true" : "false", stdout);
-        break;
-    default:
+    else
         print_list(value);
-    }
     putchar('\n');
 }
 
