@@ -21,8 +21,12 @@ struct value {
     const char *path;
     char name[64]; /* as messages call it, such as columns[3].modulus */
     bool required;
+    int64_t least, most;    /* of an integer, or of the integers in an array */
     struct inlay_json json; /* a reader in front of it; all zero where it is not there */
 };
+
+/* Reads a value into a place of so many bytes. */
+typedef int take_value(struct value value, struct ngram_spec *spec, void *place, size_t bytes);
 
 /* Keeps memory for as long as the spec lives. */
 static void *keep(struct ngram_spec *spec, void *memory)
@@ -59,17 +63,18 @@ static bool is_string(struct value value, const char *text)
     return inlay_json_string(&value.json, &string) && inlay_json_means(string, text);
 }
 
-/* Reads an integer in [least, most] into a field of so many bytes. */
-static int take_integer(struct value value, int64_t least, int64_t most, void *field, size_t bytes)
+static int take_integer(struct value value, struct ngram_spec *spec, void *place, size_t bytes)
 {
+    (void)spec;
     struct inlay_json json = value.json;
     struct inlay_number number;
     char wanted[80];
-    snprintf(wanted, sizeof wanted, "an integer from %" PRId64 " to %" PRId64, least, most);
-    if (!inlay_json_number(&json, &number) || !number.is_integer || number.integer < least || number.integer > most)
+    snprintf(wanted, sizeof wanted, "an integer from %" PRId64 " to %" PRId64, value.least, value.most);
+    if (!inlay_json_number(&json, &number) || !number.is_integer || number.integer < value.least ||
+        number.integer > value.most)
         return refuse(value, wanted);
     /* The build refuses big-endian hosts: the low bytes come first. */
-    memcpy(field, &number.integer, bytes);
+    memcpy(place, &number.integer, bytes);
     return DONE;
 }
 
@@ -102,25 +107,22 @@ static size_t count_of(struct value array)
     return n;
 }
 
-/* Reads an element of an array into its place. */
-typedef int take_element(struct value element, struct ngram_spec *spec, void *place);
-
 /* Reads all elements of an array into places of so many bytes each. */
-static int take_elements(struct value array, struct ngram_spec *spec, take_element *take, char *places, size_t bytes)
+static int take_elements(struct value array, struct ngram_spec *spec, take_value *take, char *places, size_t bytes)
 {
-    struct value element = {.path = array.path};
+    struct value element = {.path = array.path, .least = array.least, .most = array.most};
     inlay_json_open(&array.json, '[');
     for (size_t i = 0; inlay_json_element(&array.json); i++) {
         snprintf(element.name, sizeof element.name, "%.30s[%zu]", array.name, i);
         element.json = array.json;
-        TRY(take(element, spec, places + i * bytes));
+        TRY(take(element, spec, places + i * bytes, bytes));
         inlay_json_skip(&array.json);
     }
     return DONE;
 }
 
 /* Reads an array of [least, most] elements into memory that lives as long as the spec: null without the array. */
-static int take_array(struct value array, size_t least, size_t most, struct ngram_spec *spec, take_element *take,
+static int take_array(struct value array, size_t least, size_t most, struct ngram_spec *spec, take_value *take,
                       size_t bytes, void **out, size_t *n)
 {
     *out = NULL;
@@ -136,24 +138,7 @@ static int take_array(struct value array, size_t least, size_t most, struct ngra
                         : out_of_memory(array.name, (double)*n * (double)bytes);
 }
 
-static int take_id(struct value value, struct ngram_spec *spec, void *id)
-{
-    return take_integer(value, 0, (int64_t)spec->spec.vocab - 1, id, sizeof(int64_t));
-}
-
-static int take_number(struct value value, struct ngram_spec *spec, void *number)
-{
-    (void)spec;
-    return take_integer(value, 0, UINT32_MAX, number, sizeof(uint32_t));
-}
-
-static int take_multiplier(struct value value, struct ngram_spec *spec, void *multiplier)
-{
-    (void)spec;
-    return take_integer(value, INT64_MIN, INT64_MAX, multiplier, sizeof(int64_t));
-}
-
-static int take_vector(struct value vector, struct ngram_spec *spec, void *multipliers)
+static int take_vector(struct value vector, struct ngram_spec *spec, void *multipliers, size_t bytes)
 {
     const size_t length = spec->spec.length, n = count_of(vector);
     char wanted[80];
@@ -162,7 +147,7 @@ static int take_vector(struct value vector, struct ngram_spec *spec, void *multi
         return refuse(vector, wanted);
     if (n != length)
         return failed("%s: %s has %zu multipliers, not %zu as length says", shown(vector.path), vector.name, n, length);
-    return take_elements(vector, spec, take_multiplier, multipliers, sizeof(int64_t));
+    return take_elements(vector, spec, take_integer, multipliers, bytes / length);
 }
 
 static int take_token_map(struct value value, struct ngram_spec *spec)
@@ -173,7 +158,7 @@ static int take_token_map(struct value value, struct ngram_spec *spec)
     if (!spec->map_required && kind_of(value) != '[')
         return refuse(value, "an array of numbers, or \"required\" where --token-map is to give it");
     if (!spec->map_required)
-        TRY(take_array(value, n, n, spec, take_number, sizeof(uint32_t), &map, &n));
+        TRY(take_array(value, n, n, spec, take_integer, sizeof(uint32_t), &map, &n));
     spec->spec.token_map = map;
     return DONE;
 }
@@ -209,10 +194,10 @@ static int check_keys(struct value object, const char *const *keys)
 
 enum { OPTIONAL, REQUIRED };
 
-/* Returns the value of a key of an object. */
-static struct value value_of(struct value object, const char *key, bool required)
+/* Returns the value of a key of an object. An integer, or those in an array, is in [least, most]. */
+static struct value value_of(struct value object, const char *key, bool required, int64_t least, int64_t most)
 {
-    struct value value = {.path = object.path, .required = required};
+    struct value value = {.path = object.path, .required = required, .least = least, .most = most};
     const bool nested = object.json.depth > 0;
     struct inlay_text name;
     snprintf(value.name, sizeof value.name, "%.30s%s%s", nested ? object.name : "", nested ? "." : "", key);
@@ -225,22 +210,23 @@ static struct value value_of(struct value object, const char *key, bool required
     return value;
 }
 
-static int take_column(struct value object, struct ngram_spec *spec, void *place)
+static int take_column(struct value object, struct ngram_spec *spec, void *place, size_t column_bytes)
 {
     static const char *const keys[] = {"length", "vector", "modulus", "table", "offset", NULL};
-    const inlay_ngram_spec *out = &spec->spec;
-    inlay_ngram_column *column = place;
+    const int64_t vectors = (int64_t)spec->spec.vectors, tables = INLAY_NGRAM_COLUMNS_MOST;
     const size_t bytes = sizeof(uint32_t);
+    inlay_ngram_column *out = place;
+    (void)column_bytes;
     TRY(check_keys(object, keys));
-    TRY(take_integer(value_of(object, "length", REQUIRED), 1, out->length, &column->length, bytes));
-    TRY(take_integer(value_of(object, "vector", OPTIONAL), 0, (int64_t)out->vectors - 1, &column->vector, bytes));
-    TRY(take_integer(value_of(object, "modulus", REQUIRED), 1, UINT32_MAX, &column->modulus, bytes));
-    TRY(take_integer(value_of(object, "table", OPTIONAL), 0, INLAY_NGRAM_COLUMNS_MOST - 1, &column->table, bytes));
+    TRY(take_integer(value_of(object, "length", REQUIRED, 1, spec->spec.length), spec, &out->length, bytes));
+    TRY(take_integer(value_of(object, "vector", OPTIONAL, 0, vectors - 1), spec, &out->vector, bytes));
+    TRY(take_integer(value_of(object, "modulus", REQUIRED, 1, UINT32_MAX), spec, &out->modulus, bytes));
+    TRY(take_integer(value_of(object, "table", OPTIONAL, 0, tables - 1), spec, &out->table, bytes));
     /* offset + modulus is at most 2^63. */
-    TRY(take_integer(value_of(object, "offset", OPTIONAL), 0, INT64_MAX - (int64_t)column->modulus + 1, &column->offset,
-                     sizeof column->offset));
-    if (column->table >= spec->tables)
-        spec->tables = (size_t)column->table + 1;
+    TRY(take_integer(value_of(object, "offset", OPTIONAL, 0, INT64_MAX - (int64_t)out->modulus + 1), spec, &out->offset,
+                     sizeof out->offset));
+    if (out->table >= spec->tables)
+        spec->tables = (size_t)out->table + 1;
     return DONE;
 }
 
@@ -249,29 +235,31 @@ static int take_spec(struct value object, struct ngram_spec *spec)
 {
     static const char *const keys[] = {"comment",   "vocab",  "length", "mix",         "pad",     "zero_is_none",
                                        "token_map", "resets", "masks",  "multipliers", "columns", NULL};
-    const struct value comment = value_of(object, "comment", OPTIONAL);
+    const int64_t vocab_most = (int64_t)1 << 31;
+    const struct value comment = value_of(object, "comment", OPTIONAL, 0, 0);
     inlay_ngram_spec *out = &spec->spec;
     void *array;
     *out = inlay_ngram_spec_default(0, 0, (inlay_ngram_mix)0);
     TRY(check_keys(object, keys));
     TRY(kind_of(comment) == '"' ? DONE : refuse(comment, "a text"));
-    TRY(take_integer(value_of(object, "vocab", REQUIRED), 1, (int64_t)1 << 31, &out->vocab, sizeof out->vocab));
-    TRY(take_integer(value_of(object, "length", REQUIRED), 1, INLAY_NGRAM_LENGTH_MOST, &out->length,
+    TRY(take_integer(value_of(object, "vocab", REQUIRED, 1, vocab_most), spec, &out->vocab, sizeof out->vocab));
+    TRY(take_integer(value_of(object, "length", REQUIRED, 1, INLAY_NGRAM_LENGTH_MOST), spec, &out->length,
                      sizeof out->length));
-    TRY(take_mix(value_of(object, "mix", REQUIRED), &out->mix));
-    TRY(take_integer(value_of(object, "pad", OPTIONAL), 0, UINT32_MAX, &out->pad, sizeof out->pad));
-    TRY(take_truth(value_of(object, "zero_is_none", OPTIONAL), &out->zero_is_none));
-    TRY(take_token_map(value_of(object, "token_map", OPTIONAL), spec));
-    TRY(take_array(value_of(object, "resets", OPTIONAL), 0, SIZE_MAX, spec, take_id, sizeof(int64_t), &array,
-                   &out->reset_count));
+    TRY(take_mix(value_of(object, "mix", REQUIRED, 0, 0), &out->mix));
+    TRY(take_integer(value_of(object, "pad", OPTIONAL, 0, UINT32_MAX), spec, &out->pad, sizeof out->pad));
+    TRY(take_truth(value_of(object, "zero_is_none", OPTIONAL, 0, 0), &out->zero_is_none));
+    TRY(take_token_map(value_of(object, "token_map", OPTIONAL, 0, UINT32_MAX), spec));
+    const int64_t last = (int64_t)out->vocab - 1;
+    TRY(take_array(value_of(object, "resets", OPTIONAL, 0, last), 0, SIZE_MAX, spec, take_integer, sizeof *out->resets,
+                   &array, &out->reset_count));
     out->resets = array;
-    TRY(take_array(value_of(object, "masks", OPTIONAL), 0, SIZE_MAX, spec, take_id, sizeof(int64_t), &array,
-                   &out->mask_count));
+    TRY(take_array(value_of(object, "masks", OPTIONAL, 0, last), 0, SIZE_MAX, spec, take_integer, sizeof *out->masks,
+                   &array, &out->mask_count));
     out->masks = array;
-    TRY(take_array(value_of(object, "multipliers", REQUIRED), 1, INLAY_NGRAM_COLUMNS_MOST, spec, take_vector,
-                   out->length * sizeof(int64_t), &array, &out->vectors));
+    TRY(take_array(value_of(object, "multipliers", REQUIRED, INT64_MIN, INT64_MAX), 1, INLAY_NGRAM_COLUMNS_MOST, spec,
+                   take_vector, out->length * sizeof *out->multipliers, &array, &out->vectors));
     out->multipliers = array;
-    TRY(take_array(value_of(object, "columns", REQUIRED), 1, INLAY_NGRAM_COLUMNS_MOST, spec, take_column,
+    TRY(take_array(value_of(object, "columns", REQUIRED, 0, 0), 1, INLAY_NGRAM_COLUMNS_MOST, spec, take_column,
                    sizeof *out->columns, &array, &out->column_count));
     out->columns = array;
     return DONE;
