@@ -188,15 +188,13 @@ static int make_table(struct hashing *h, size_t table, size_t rows)
 {
     const inlay_ngram_spec *spec = &h->file.spec;
     const int64_t *row_ids = h->row_ids.elements;
-    size_t all = h->tokens * spec->column_count, n = 0;
+    size_t n = h->tokens * spec->column_count;
     size_t dim = h->options.dim != 0 ? (size_t)h->options.dim : DEFAULT_DIM;
-    int64_t *ids = calloc(all + 1, sizeof *ids);
+    int64_t *ids = calloc(n + 1, sizeof *ids);
     if (ids == NULL)
-        return out_of_memory("the row ids", (double)all * sizeof *ids);
-    for (size_t i = 0; i < all; i++) {
-        if (spec->columns[i % spec->column_count].table == table)
-            ids[n++] = row_ids[i];
-    }
+        return out_of_memory("the row ids", (double)n * sizeof *ids);
+    for (size_t i = 0; i < n; i++)
+        ids[i] = spec->columns[i % spec->column_count].table == table ? row_ids[i] : -1;
     int outcome = weights_make(NULL, h->options.seed + (int64_t)table, rows, dim, ids, n, &h->weights[table]);
     free(ids);
     return outcome;
