@@ -283,11 +283,10 @@ static int run(struct conversion *c)
 
 int command_convert(int argc, char **argv)
 {
-    struct conversion conversion = {0};
+    static struct conversion conversion;
     int outcome = convert_options_parse(argc, argv, &conversion.options);
     if (outcome == DONE)
         outcome = run(&conversion);
-    outputs_discard(&conversion.outputs);
     for (int i = 0; i < ARRAYS; i++)
         free(conversion.piece[i]);
     free(conversion.values);

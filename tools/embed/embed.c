@@ -50,7 +50,6 @@ struct embedding {
 
 static void embedding_free(struct embedding *e)
 {
-    outputs_discard(&e->outputs);
     free(e->result.elements);
     threads_stop(&e->threads);
     inlay_layer_destroy(e->own_layer);
@@ -330,7 +329,7 @@ static int run(struct embedding *e)
 
 int command_embed(int argc, char **argv)
 {
-    struct embedding embedding = {.own_layer = NULL};
+    static struct embedding embedding;
     int outcome = embed_options_parse(argc, argv, &embedding.options);
     if (outcome == DONE)
         outcome = run(&embedding);

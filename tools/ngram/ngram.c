@@ -48,7 +48,6 @@ struct hashing {
 
 static void hashing_free(struct hashing *h)
 {
-    outputs_discard(&h->outputs);
     free(h->rows.elements);
     free(h->row_ids.elements);
     threads_stop(&h->threads);
@@ -300,7 +299,7 @@ static int run(struct hashing *h)
 
 int command_ngram(int argc, char **argv)
 {
-    struct hashing hashing = {0};
+    static struct hashing hashing;
     int outcome = ngram_options_parse(argc, argv, &hashing.options);
     if (outcome == DONE)
         outcome = run(&hashing);

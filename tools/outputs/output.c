@@ -23,6 +23,44 @@ enum { OUTPUTS = TEMPORARIES_MOST };
 
 const char output_force_help[] = "replace files that exist; what the command reads is never replaced";
 
+/* ---- Giving up -------------------------------------------------------------------------------------------------- */
+
+/* Returns whether nothing is lost with what has the temporary name: the file of this run, or one that it replaced.
+   Another process can give that name to a file of its own. */
+static bool removable(const struct output *output)
+{
+    struct stat status;
+    if (lstat(output->temporary, &status) != 0)
+        return false;
+    if (output->placed != EXCHANGED)
+        return is_same_file(&status, &output->made);
+    return S_ISREG(status.st_mode) && input_named(&status) == NULL;
+}
+
+static void discard(struct output *output)
+{
+    if (output->stream != NULL && output->stream != stdout)
+        fclose(output->stream);
+    if (removable(output))
+        unlink(output->temporary);
+    temporary_forget(output->temporary);
+    *output = (struct output){.stream = NULL};
+}
+
+static void discard_all(struct outputs *outputs)
+{
+    for (size_t i = 0; i < OUTPUTS; i++)
+        discard(&outputs->all[i]);
+}
+
+/* The outputs of the run, once one has been opened. */
+static struct outputs *opened;
+
+static void discard_at_exit(void)
+{
+    discard_all(opened);
+}
+
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */
 
 static const char *name_of(const struct output *output)
@@ -146,6 +184,9 @@ static bool same_file(const struct output *first, const struct output *second)
 
 int outputs_add(struct outputs *outputs, struct output *output, const char *option, const char *path)
 {
+    if (opened == NULL)
+        atexit(discard_at_exit);
+    opened = outputs;
     TRY(open_output(outputs, output, option, path));
     for (size_t i = 0; i < OUTPUTS; i++) {
         const struct output *other = &outputs->all[i];
@@ -187,28 +228,6 @@ int output_npy_header(struct output *output, enum npy_element element, const siz
     /* The build refuses big-endian hosts, so '<' is how values lie in memory. */
     char header[NPY_FORMAT_BYTES];
     return output_write(output, header, inlay_npy_format(inlay_npy_type(element)->name, shape, rank, header));
-}
-
-/* Returns whether nothing is lost with what has the temporary name: the file of this run, or one that it replaced.
-   Another process can give that name to a file of its own. */
-static bool removable(const struct output *output)
-{
-    struct stat status;
-    if (lstat(output->temporary, &status) != 0)
-        return false;
-    if (output->placed != EXCHANGED)
-        return is_same_file(&status, &output->made);
-    return S_ISREG(status.st_mode) && input_named(&status) == NULL;
-}
-
-static void discard(struct output *output)
-{
-    if (output->stream != NULL && output->stream != stdout)
-        fclose(output->stream);
-    if (removable(output))
-        unlink(output->temporary);
-    temporary_forget(output->temporary);
-    *output = (struct output){.stream = NULL};
 }
 
 /* Makes sure that all bytes of a file have arrived. */
@@ -288,13 +307,7 @@ int outputs_commit(struct outputs *outputs)
     }
     while (outcome != DONE && n > 0)
         take_back(&outputs->all[--n]);
-    outputs_discard(outputs);
+    discard_all(outputs);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return outcome;
-}
-
-void outputs_discard(struct outputs *outputs)
-{
-    for (size_t i = 0; i < OUTPUTS; i++)
-        discard(&outputs->all[i]);
 }

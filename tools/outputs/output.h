@@ -24,7 +24,8 @@ struct output {
     enum { NOWHERE, NEW, EXCHANGED } placed; /**< whether it has taken its place, and how */
 };
 
-/** The outputs of a run. All take their places together, or none does. */
+/** The outputs of a run, all zero before. All take their places together, or none does: at the end of the process, even
+    by exit(), nothing is left of what is not committed. So they must live as long. */
 struct outputs {
     union {
         struct {
@@ -50,9 +51,6 @@ int outputs_add(struct outputs *outputs, struct output *output, const char *opti
 
 /** Puts the complete files in their places. Where that fails, there is a message, and the old files are still there. */
 int outputs_commit(struct outputs *outputs);
-
-/** Gives up what is not committed, so that nothing is left of it. */
-void outputs_discard(struct outputs *outputs);
 
 /** Returns FAILED, with a message, if something written before did not arrive. */
 int output_check(struct output *output);

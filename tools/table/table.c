@@ -141,11 +141,10 @@ static int run(struct production *p)
 
 int command_table(int argc, char **argv)
 {
-    struct production production = {0};
+    static struct production production;
     int outcome = table_options_parse(argc, argv, &production.options);
     if (outcome == DONE)
         outcome = run(&production);
-    outputs_discard(&production.outputs);
     free(production.values);
     heat_free(&production.heat);
     generator_free(&production.generator);
