@@ -91,36 +91,40 @@ def test_reading_spec(directory, faulty):
 
 
 def test_allocating(directory, faulty):
-    """Every large allocation of a command fails once."""
+    """Every large allocation of a command fails once, also after its output was begun."""
     if memory_limit() is None:
         print("skipped: allocations that fail, as the command has an allocator of its own, a sanitizer's")
         return
     many = 200_000
     name = lambda file: os.path.join(directory, file)
+    out = name("out.npy")
     zeros = write(name("zeros.npy"), number_list([0] * many, "<i8"))
     digits = write(name("zeros.txt"), b"0 " * many)
     lines = write(name("lines.txt"), b"1\n" * many)
     floats = write(name("floats.npy"), number_list([0] * many, "<f4"))
     rows = write(name("rows.npy"), array("<f4", (many, 2), [0] * (2 * many)))
     commands = {
-        "a table": ("embed", "--ids", "0", "--table", rows, "--out", "/dev/null"),
-        "a random table": ("embed", "--ids", "0", "--vocab", str(many), "--dim", "2", "--out", "/dev/null"),
-        "positions of a text": ("table", "--positions", "@" + lines, "--dim", "1", "--out", "/dev/null"),
-        "positions of .npy": ("table", "--positions", floats, "--dim", "1", "--out", "/dev/null"),
+        "a table": ("embed", "--ids", "0", "--table", rows, "--out", out),
+        "a random table": ("embed", "--ids", "0", "--vocab", str(many), "--dim", "2", "--out", out),
+        "positions of a text": ("table", "--positions", "@" + lines, "--dim", "1", "--out", out),
+        "positions of .npy": ("table", "--positions", floats, "--dim", "1", "--out", out),
     }
     spec = {"vocab": many, "length": 1, "mix": "xor", "multipliers": [[1]],
             "columns": [{"length": 1, "vector": 0, "modulus": 5}]}
     ngram = lambda file, more, *args: ("ngram", "--spec", write(name(file), json.dumps({**spec, **more}).encode()),
-                                       *args, "--out", "/dev/null")
+                                       *args, "--out", out)
     commands["a spec and ids of a text"] = ngram("1.json", {"resets": [0] * many}, "--ids-file", digits)
     commands["ids of .npy"] = ngram("2.json", {}, "--ids-file", zeros)
     commands["a token map"] = ngram("3.json", {"token_map": "required"}, "--token-map", zeros, "--ids", "0")
+    before = sorted(os.listdir(directory))
     for what, args in commands.items():
         failures = 0
         while (result := faulty(f"allocate {failures + 1} {errno.ENOMEM}", *args)).returncode != 0 and failures < 40:
             failures += 1
             check_error(result, 1, f"allocation {failures} of {what} fails", "which this process cannot get")
+            check(sorted(os.listdir(directory)) == before, f"allocation {failures} of {what} leaves nothing")
         check(1 <= failures < 40, f"{what}: {failures} allocations fail", result.stderr)
+        os.unlink(out)
 
 
 def test_committing(directory, faulty):

@@ -93,24 +93,19 @@ static int prepare(struct conversion *c)
     return DONE;
 }
 
-static int allocate(struct conversion *c)
+static void allocate(struct conversion *c)
 {
+    static const char what[] = "some rows of the table";
     size_t dim = c->to.dim;
     c->piece_rows = 2 * (PIECE_FLOATS / 2 / dim + 1);
-    c->ids = calloc(c->piece_rows, sizeof *c->ids);
-    /* calloc checks the product, which overflows only through the columns. */
-    c->values = calloc(dim, 2 * c->piece_rows * sizeof *c->values);
-    bool enough = c->ids != NULL && c->values != NULL;
+    c->ids = xcalloc(c->piece_rows, sizeof *c->ids, what);
+    /* The product overflows only through the columns. */
+    c->values = xcalloc(dim, 2 * c->piece_rows * sizeof *c->values, what);
     for (int i = 0; i < ARRAYS; i++) {
-        if (c->to.array[i].rank == 0)
-            continue;
-        c->piece[i] = calloc(bytes_of_rows(&c->to, i, c->piece_rows) + 1, 1);
-        enough &= c->piece[i] != NULL;
+        if (c->to.array[i].rank != 0)
+            c->piece[i] = xcalloc(bytes_of_rows(&c->to, i, c->piece_rows), 1, what);
     }
-    if (!enough)
-        return out_of_memory("some rows of the table", 3.0 * (double)c->piece_rows * (double)dim * sizeof(float));
     c->back = c->values + c->piece_rows * dim;
-    return DONE;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
@@ -272,7 +267,7 @@ static int run(struct conversion *c)
     c->outputs.force = c->options.force;
     TRY(prepare(c));
     TRY(c->options.format->begin(&c->to, &c->outputs));
-    TRY(allocate(c));
+    allocate(c);
     TRY(convert(c));
     /* Where the table goes to stdout, the report does not. */
     FILE *stream = c->outputs.out.stream == stdout ? stderr : stdout;

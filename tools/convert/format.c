@@ -41,8 +41,6 @@ static int open_beside(const struct new_table *table, int which, struct outputs 
 {
     int outcome = DONE;
     char *name = stored_beside(table->path, which);
-    if (name == NULL)
-        return out_of_memory("a name", 0);
     if (table->array[which].rank != 0)
         outcome = outputs_add(outputs, output, "what lies beside it", name);
     else if (access(name, F_OK) == 0)
@@ -174,10 +172,8 @@ static int begin_safetensors(struct new_table *table, struct outputs *outputs)
     FILE *header = open_memstream(&bytes, &size);
     if (header != NULL)
         write_header(header, table);
-    if (header == NULL || fclose(header) != 0) {
-        free(bytes);
-        return out_of_memory("the header", 0);
-    }
+    if (header == NULL || fclose(header) != 0)
+        out_of_memory("the header", 0);
     const uint64_t length = size - LENGTH_BYTES;
     memcpy(bytes, &length, LENGTH_BYTES);
     int outcome = output_write(&outputs->out, bytes, size);

@@ -163,13 +163,13 @@ static int take_model_layer(struct embedding *e)
 
 /* ---- The forward pass ------------------------------------------------------------------------------------------- */
 
-static int allocate_result(struct embedding *e)
+static void allocate_result(struct embedding *e)
 {
     struct result *result = &e->result;
     *result = (struct result){.element = NPY_F4, .shape = {e->tokens.sequences, e->tokens.length}};
     result->rank = e->spec->pooling != INLAY_POOLING_NONE ? 2 : 3;
     result->shape[result->rank - 1] = e->spec->tokens->dim;
-    return result_allocate(result, "the result");
+    result_allocate(result, "the result");
 }
 
 /* Says what the library refused. */
@@ -274,7 +274,7 @@ static int draw(struct embedding *e)
     size_t length = tokens->length, dim = e->spec->tokens->dim;
     bool labelled = tokens->words != NULL && length <= HEAT_LABELLED;
     struct heat heat;
-    TRY(heat_init(&heat, tokens->sequences, length, dim, labelled));
+    heat_init(&heat, tokens->sequences, length, dim, labelled);
     for (size_t i = 0; i < tokens->sequences; i++)
         heat_add(&heat, i, 0, length, values + i * length * dim);
 
@@ -320,7 +320,7 @@ static int run(struct embedding *e)
     TRY(plot_check(options->plot));
     TRY(outputs_open(&e->outputs, options->out, options->plot));
     TRY(threads_start(&e->threads, options->threads));
-    TRY(allocate_result(e));
+    allocate_result(e);
     if (options->explain)
         return explain(e);
     TRY(forward(e));

@@ -5,7 +5,6 @@
  */
 #include "embed/options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "inputs/numbers.h"
@@ -150,9 +149,7 @@ int embed_options_parse(int argc, char **argv, struct embed_options *options)
 {
     *options = (struct embed_options){
         .scale = {.value = 1}, .base = 10000, .layout = INLAY_SINUSOID_LAYOUT_INTERLEAVED, .threads = 1};
-    options->input = calloc((size_t)argc, sizeof *options->input);
-    if (options->input == NULL)
-        return failed("there is not enough memory for the options");
+    options->input = xcalloc((size_t)argc, sizeof *options->input, "the list of options");
     struct command_line line = {.usage = usage, .rules = rules};
     TRY(options_parse(&line, argc, argv, options));
     return check_together(options, &line);

@@ -30,11 +30,6 @@ struct occurrences {
     size_t n;
 };
 
-static int no_memory(void)
-{
-    return failed("there is not enough memory to vectorize the text");
-}
-
 /* Orders by falling frequency, ties by falling word. */
 static int compare(const void *left, const void *right)
 {
@@ -49,14 +44,12 @@ static int compare(const void *left, const void *right)
 /* Appends the words of a text [size], whose place their letters take: ASCII lower-case, without the 32 ASCII
    punctuation marks, split on ASCII white space; every other byte stays as it is. The process has the locale "C", whose
    letters, marks and blanks are ASCII. */
-static int split(char *text, size_t size, struct occurrences *words)
+static void split(char *text, size_t size, struct occurrences *words)
 {
     /* A word has at least one letter and a blank. */
-    struct occurrence *all = realloc(words->all, (words->n + size / 2 + 1) * sizeof *all);
-    if (all == NULL)
-        return no_memory();
-    words->all = all;
+    struct occurrence *all = xrealloc(words->all, (words->n + size / 2 + 1) * sizeof *all, "the words of the text");
     bool inside = false;
+    words->all = all;
     char *end = text;
     for (size_t i = 0; i < size; i++) {
         unsigned char byte = (unsigned char)text[i];
@@ -72,7 +65,6 @@ static int split(char *text, size_t size, struct occurrences *words)
         all[words->n - 1].word.size++;
         *end++ = (char)tolower(byte);
     }
-    return DONE;
 }
 
 /* Writes each distinct word of sorted occurrences once, with its number and the place of its first occurrence among
@@ -90,16 +82,12 @@ static size_t collect(const struct occurrences *words, struct occurrence *distin
 }
 
 /* Makes the vocabulary, and the ids of all words: [UNK] of those that are not in it. */
-static int assign(struct occurrences *words, size_t max_tokens, struct tokens *tokens)
+static void assign(struct occurrences *words, size_t max_tokens, struct tokens *tokens)
 {
     const struct occurrence *all = words->all;
-    struct occurrence *distinct = calloc(words->n + 1, sizeof *distinct);
-    tokens->words = calloc(words->n + 2, sizeof *tokens->words);
-    tokens->lists.ids = calloc(words->n + 1, sizeof *tokens->lists.ids);
-    if (distinct == NULL || tokens->words == NULL || tokens->lists.ids == NULL) {
-        free(distinct);
-        return no_memory();
-    }
+    struct occurrence *distinct = xcalloc(words->n, sizeof *distinct, "the vocabulary");
+    tokens->words = xcalloc(words->n + 2, sizeof *tokens->words, "the vocabulary");
+    tokens->lists.ids = xcalloc(words->n, sizeof *tokens->lists.ids, "the ids");
     qsort(words->all, words->n, sizeof *all, compare);
     const size_t n = collect(words, distinct);
     qsort(distinct, n, sizeof *distinct, compare);
@@ -112,28 +100,26 @@ static int assign(struct occurrences *words, size_t max_tokens, struct tokens *t
             tokens->lists.ids[all[distinct[i].place + j].place] = i + 2 < tokens->vocab ? (int64_t)(i + 2) : 1;
     }
     free(distinct);
-    return DONE;
 }
 
 /* Reads the texts, of the command line or of files, and vectorizes them. */
 static int read_texts(const struct embed_options *options, struct tokens *tokens, struct occurrences *words)
 {
     struct id_lists *lists = &tokens->lists;
-    tokens->letters = calloc(options->inputs, sizeof *tokens->letters);
-    lists->offsets = calloc(options->inputs + 1, sizeof *lists->offsets);
-    if (tokens->letters == NULL || lists->offsets == NULL)
-        return no_memory();
+    tokens->letters = xcalloc(options->inputs, sizeof *tokens->letters, "the list of texts");
+    lists->offsets = xcalloc(options->inputs + 1, sizeof *lists->offsets, "the list of texts");
     for (size_t i = 0; i < options->inputs; i++) {
         char **text = &tokens->letters[i];
         size_t size = strlen(options->input[i]);
         if (options->source == SOURCE_FILE)
             TRY(load_text(options->input[i], text, &size));
-        else if ((*text = strdup(options->input[i])) == NULL)
-            return no_memory();
-        TRY(split(*text, size, words));
+        else
+            *text = memcpy(xcalloc(size, 1, "a text"), options->input[i], size);
+        split(*text, size, words);
         lists->offsets[++lists->n] = (int64_t)words->n;
     }
-    return assign(words, (size_t)options->max_tokens, tokens);
+    assign(words, (size_t)options->max_tokens, tokens);
+    return DONE;
 }
 
 /* ---- Ids -------------------------------------------------------------------------------------------------------- */
@@ -150,25 +136,21 @@ static int read_ids(const struct embed_options *options, struct id_lists *lists)
 
 /* Lays the sequences out as a rectangle as long as the longest one, or as --length says; for the layer of a model one
    behind the other. */
-static int lay_out(const struct embed_options *options, struct tokens *tokens)
+static void lay_out(const struct embed_options *options, struct tokens *tokens)
 {
     const struct id_lists *lists = &tokens->lists;
     size_t length = (size_t)options->length;
     for (size_t i = 0; options->length == 0 && i < lists->n; i++)
         length = id_list_length(lists, i) > length ? id_list_length(lists, i) : length;
     tokens->length = length;
-    /* calloc checks the product; one more, because calloc(0) may be null. */
-    tokens->ids = calloc(length + 1, lists->n * sizeof *tokens->ids);
-    tokens->offsets = calloc(lists->n + 1, sizeof *tokens->offsets);
-    if (tokens->ids == NULL || tokens->offsets == NULL)
-        return out_of_memory("the ids", (double)length * (double)lists->n * sizeof *tokens->ids);
+    tokens->ids = xcalloc(length, lists->n * sizeof *tokens->ids, "the ids");
+    tokens->offsets = xcalloc(lists->n + 1, sizeof *tokens->offsets, "the ids");
     for (size_t i = 0; i < lists->n; i++) {
         size_t own = id_list_length(lists, i), kept = own < length ? own : length;
         memcpy(tokens->ids + tokens->count, lists->ids + lists->offsets[i], kept * sizeof *tokens->ids);
         tokens->count += options->table == TABLE_LAYER ? kept : length;
         tokens->offsets[i + 1] = (int64_t)tokens->count;
     }
-    return DONE;
 }
 
 int tokens_read(const struct embed_options *options, struct tokens *tokens)
@@ -179,7 +161,8 @@ int tokens_read(const struct embed_options *options, struct tokens *tokens)
         options->source == SOURCE_IDS ? read_ids(options, &tokens->lists) : read_texts(options, tokens, &words);
     free(words.all);
     TRY(outcome);
-    return lay_out(options, tokens);
+    lay_out(options, tokens);
+    return DONE;
 }
 
 void tokens_free(struct tokens *tokens)

@@ -12,20 +12,14 @@
 #include "text.h"
 #include "text/message.h"
 
-/* Returns the end of the ids, with room for `more` behind it; null without memory. */
+/* Returns the end of the ids, with room for `more` behind it. */
 static int64_t *make_room(struct id_lists *lists, size_t more)
 {
     size_t used = lists->n > 0 ? (size_t)lists->offsets[lists->n] : 0;
-    int64_t *offsets = realloc(lists->offsets, (lists->n + 2) * sizeof *offsets);
-    if (offsets != NULL)
-        lists->offsets = offsets;
-    int64_t *ids = realloc(lists->ids, (used + more + 1) * sizeof *ids);
-    if (ids != NULL)
-        lists->ids = ids;
-    if (offsets == NULL || ids == NULL)
-        return NULL;
-    offsets[lists->n] = (int64_t)used;
-    return ids + used;
+    lists->offsets = xrealloc(lists->offsets, (lists->n + 2) * sizeof *lists->offsets, "the ids");
+    lists->ids = xrealloc(lists->ids, (used + more + 1) * sizeof *lists->ids, "the ids");
+    lists->offsets[lists->n] = (int64_t)used;
+    return lists->ids + used;
 }
 
 /* Ends the list that begins where make_room() said. */
@@ -45,8 +39,6 @@ int id_lists_add(struct id_lists *lists, const char *option, const char *path, c
     /* Two ids have a separator between them. */
     int64_t *ids = make_room(lists, size / 2 + 1);
     size_t count = 0, end;
-    if (ids == NULL)
-        return out_of_memory("the ids", (double)size / 2 * sizeof *ids);
     for (size_t at = 0; at < size; at = end) {
         end = at + 1;
         if (is_separator(text[at]))
@@ -70,12 +62,11 @@ static int add_npy(struct id_lists *lists, const char *path)
     void *data = NULL;
     TRY(load_npy(path, NPY_INTEGERS, &npy, &data));
     int64_t *ids = make_room(lists, npy.rows);
-    for (size_t i = 0; ids != NULL && i < npy.rows; i++)
+    for (size_t i = 0; i < npy.rows; i++)
         ids[i] = npy_integer(&npy, data, i);
-    if (ids != NULL)
-        end_list(lists, npy.rows);
+    end_list(lists, npy.rows);
     free(data);
-    return ids != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof *ids);
+    return DONE;
 }
 
 int id_lists_add_file(struct id_lists *lists, const char *option, const char *path)

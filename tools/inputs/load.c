@@ -52,11 +52,8 @@ static int read_text(int file, const char *path, char **text, size_t *size)
 {
     *size = 0;
     for (size_t room = 1 << 16; *size <= TEXT_LIMIT; room *= 2) {
-        char *larger = realloc(*text, room);
-        if (larger == NULL)
-            return out_of_memory(shown(path), (double)room);
-        *text = larger;
         size_t got;
+        *text = xrealloc(*text, room, shown(path));
         TRY(read_full(file, path, *text + *size, room - *size, &got));
         *size += got;
         if (*size < room)
@@ -105,9 +102,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
 
     /* inlay_npy_parse has checked that these bytes are those of the file's rest. */
     size_t bytes = npy->rows * npy->dim * npy->element_bytes;
-    *data = malloc(bytes ? bytes : 1);
-    if (*data == NULL)
-        return out_of_memory(shown(path), (double)bytes);
+    *data = xcalloc(bytes, 1, shown(path));
     if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0)
         return cannot_read(path);
     TRY(read_full(file, path, *data, bytes, &got));

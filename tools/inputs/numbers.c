@@ -86,10 +86,7 @@ static int read_list(const char *option, const char *name, bool is_file, const c
     char separator = is_file ? '\n' : ',';
     const char *end = text + size, *next;
     /* Two numbers have a separator between them. */
-    const size_t most = size / 2 + 1;
-    numbers->values = calloc(most, sizeof *numbers->values);
-    if (numbers->values == NULL)
-        return out_of_memory("a list of numbers", (double)most * sizeof *numbers->values);
+    numbers->values = xcalloc(size / 2 + 1, sizeof *numbers->values, "a list of numbers");
     for (size_t place = 1; text != NULL; place++, text = next) {
         const char *close = memchr(text, separator, (size_t)(end - text));
         next = close != NULL ? close + 1 : NULL;
@@ -114,13 +111,13 @@ static int read_npy(const char *path, struct numbers *numbers)
     void *data = NULL;
     TRY(load_npy(path, NPY_LIST, &npy, &data));
     numbers->n = npy.rows;
-    numbers->values = calloc(npy.rows + 1, sizeof *numbers->values);
-    for (size_t i = 0; numbers->values != NULL && i < npy.rows; i++)
+    numbers->values = xcalloc(npy.rows, sizeof *numbers->values, shown(path));
+    for (size_t i = 0; i < npy.rows; i++)
         numbers->values[i] = npy.element == NPY_F4   ? (double)((const float *)data)[i]
                              : npy.element == NPY_F8 ? ((const double *)data)[i]
                                                      : (double)npy_integer(&npy, data, i);
     free(data);
-    return numbers->values != NULL ? DONE : out_of_memory(shown(path), (double)npy.rows * sizeof *numbers->values);
+    return DONE;
 }
 
 static int read_file(const char *option, const char *name, const char *path, struct numbers *numbers)

@@ -4,7 +4,6 @@
  */
 #include "inputs/opened.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -42,9 +41,7 @@ int input_note(const struct stat *file, const char *path)
     if (!S_ISREG(file->st_mode) || input_named(file) != NULL)
         return DONE;
     const char *name = shown(path);
-    struct input *input = malloc(sizeof *input + strlen(name) + 1);
-    if (input == NULL)
-        return out_of_memory("a name", (double)strlen(name));
+    struct input *input = xcalloc(1, sizeof *input + strlen(name) + 1, "a name");
     input->next = inputs;
     input->file = *file;
     strcpy(input->name, name);

@@ -15,7 +15,7 @@ bool is_same_file(const struct stat *one, const struct stat *other);
 bool is_stdout(const struct stat *file);
 
 /** Notes the open file that a path led to, if it is a regular one. FAILED, with a message, if standard output writes to
-    the same file or there is no memory. */
+    the same file. */
 int input_note(const struct stat *file, const char *path);
 
 /** Returns the name of the input that is this file, as messages show it; null if no input is. */

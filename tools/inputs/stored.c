@@ -5,10 +5,10 @@
 #include "inputs/stored.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
+#include "text/message.h"
 
 const char *const stored_names[ARRAYS] = {NULL, "scales", "zeros"};
 
@@ -97,8 +97,7 @@ char *stored_beside(const char *path, int which)
 {
     const char *end = stored_names[which];
     size_t stem = strlen(path) - (inlay_ends_in(path, ".npy") ? strlen(".npy") : 0);
-    char *name = malloc(stem + strlen(end) + sizeof "..npy");
-    if (name != NULL)
-        sprintf(name, "%.*s.%s.npy", (int)stem, path, end);
+    char *name = xcalloc(stem + strlen(end) + sizeof "..npy", 1, "a name");
+    sprintf(name, "%.*s.%s.npy", (int)stem, path, end);
     return name;
 }

@@ -45,5 +45,5 @@ size_t stored_dim(inlay_element_type type, size_t row_elements);
 /** What the arrays but the first are called, such as "scales". */
 extern const char *const stored_names[ARRAYS];
 
-/** Returns NAME.scales.npy or NAME.zeros.npy for the path NAME.npy, which the caller frees; null without memory. */
+/** Returns NAME.scales.npy or NAME.zeros.npy for the path NAME.npy, which the caller frees. */
 char *stored_beside(const char *path, int which);

@@ -46,17 +46,14 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
 {
     /* Mixed first, so that the sequences of neighbouring seeds are not shifts of each other. */
     uint64_t key = mix((uint64_t)seed + golden_gamma);
+    char what[80];
+    snprintf(what, sizeof what, "a table float32 [%zu, %zu]", rows, dim);
     size_t row_bytes;
-    bool *made = calloc(rows, sizeof *made);
-    if (!__builtin_mul_overflow(dim, sizeof(float), &row_bytes))
-        weights->arrays[ARRAY_DATA] = calloc(rows, row_bytes);
-    float *values = weights->arrays[ARRAY_DATA];
+    if (__builtin_mul_overflow(dim, sizeof(float), &row_bytes))
+        out_of_memory(what, (double)rows * (double)dim * sizeof(float));
+    float *values = weights->arrays[ARRAY_DATA] = xcalloc(rows, row_bytes, what);
+    bool *made = xcalloc(rows, sizeof *made, what);
     int outcome = DONE;
-    if (made == NULL || values == NULL) {
-        char what[80];
-        snprintf(what, sizeof what, "a table float32 [%zu, %zu]", rows, dim);
-        outcome = out_of_memory(what, (double)rows * (double)dim * sizeof(float));
-    }
     for (size_t i = 0; outcome == DONE && i < n; i++) {
         uint64_t id = (uint64_t)ids[i];
         if (id >= rows || made[id])
@@ -127,8 +124,6 @@ static int load_beside(const char *path, int which, struct weights *weights)
     if (wanted.rank == 0)
         return DONE;
     char *name = stored_beside(path, which);
-    if (name == NULL)
-        return out_of_memory("a name", 0);
     bool there = !wanted.optional || access(name, F_OK) == 0;
     int outcome = there ? load_npy(name, NPY_BESIDE, &npy, &weights->arrays[which]) : DONE;
     free(name);

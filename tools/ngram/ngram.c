@@ -112,10 +112,8 @@ static int read_histories(struct hashing *h)
     const size_t n = options->histories, most = h->file.spec.length - 1;
     if (n == 0)
         return DONE;
-    h->batch.history = h->history = calloc(n + 1, (most + 1) * sizeof *h->history);
-    h->batch.history_lengths = h->history_lengths = calloc(n, sizeof *h->history_lengths);
-    if (h->history == NULL || h->history_lengths == NULL)
-        return out_of_memory("the histories", (double)n * (double)most * sizeof *h->history);
+    h->batch.history = h->history = xcalloc(n, most * sizeof *h->history, "the histories");
+    h->batch.history_lengths = h->history_lengths = xcalloc(n, sizeof *h->history_lengths, "the histories");
     for (size_t i = 0; i < n; i++) {
         const char *ids = options->given[i].history;
         TRY(id_lists_add(&h->histories, "--history", NULL, ids, strlen(ids)));
@@ -151,7 +149,7 @@ static int make_row_ids(struct hashing *h)
     const size_t columns = h->file.spec.column_count;
     inlay_fault fault = {0, 0, 0};
     h->row_ids = (struct result){NPY_I8, 2, {h->tokens, columns}, 0, NULL};
-    TRY(result_allocate(&h->row_ids, "the row ids"));
+    result_allocate(&h->row_ids, "the row ids");
     inlay_status status = inlay_ngram_ids(h->ngram, &h->batch, 0, columns, INLAY_ID_I64, h->row_ids.elements,
                                           columns * sizeof(int64_t), h->threads.executor, &fault);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
@@ -189,9 +187,7 @@ static int make_table(struct hashing *h, size_t table, size_t rows)
     const int64_t *row_ids = h->row_ids.elements;
     size_t n = h->tokens * spec->column_count;
     size_t dim = h->options.dim != 0 ? (size_t)h->options.dim : DEFAULT_DIM;
-    int64_t *ids = calloc(n + 1, sizeof *ids);
-    if (ids == NULL)
-        return out_of_memory("the row ids", (double)n * sizeof *ids);
+    int64_t *ids = xcalloc(n, sizeof *ids, "the row ids");
     for (size_t i = 0; i < n; i++)
         ids[i] = spec->columns[i % spec->column_count].table == table ? row_ids[i] : -1;
     int outcome = weights_make(NULL, h->options.seed + (int64_t)table, rows, dim, ids, n, &h->weights[table]);
@@ -223,10 +219,8 @@ static int prepare_tables(struct hashing *h)
     const struct ngram_options *options = &h->options;
     const bool files = options->rows == ROWS_OF_FILES, random = options->rows == ROWS_RANDOM;
     size_t n = h->file.tables, needed = 0, loaded = 0;
-    h->weights = calloc(n, sizeof *h->weights);
-    h->tables = calloc(n, sizeof *h->tables);
-    if (h->weights == NULL || h->tables == NULL)
-        return out_of_memory("the list of tables", (double)n * sizeof *h->weights);
+    h->weights = xcalloc(n, sizeof *h->weights, "the list of tables");
+    h->tables = xcalloc(n, sizeof *h->tables, "the list of tables");
     for (size_t i = 0; i < n; i++)
         needed += rows_needed(&h->file.spec, i) > 0;
     if (files && options->tables != needed)
@@ -256,7 +250,7 @@ static int forward(struct hashing *h)
     struct result *rows = &h->rows;
     *rows = (struct result){stored_element(options->type), sum ? 2 : 3, {h->tokens, columns}, 0, NULL};
     rows->shape[rows->rank - 1] = h->dim;
-    TRY(result_allocate(rows, "the result"));
+    result_allocate(rows, "the result");
     inlay_ngram_lookup lookup = inlay_ngram_lookup_default(h->tables, h->file.tables);
     lookup.scale = scale_of(&options->scale, h->dim) * (of_model ? h->model.factor : 1);
     lookup.combine = options->combine;

@@ -5,7 +5,6 @@
  */
 #include "ngram/options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "options/options.h"
@@ -152,9 +151,7 @@ int ngram_options_parse(int argc, char **argv, struct ngram_options *options)
 {
     *options = (struct ngram_options){
         .scale = {.value = 1}, .combine = INLAY_NGRAM_CONCAT, .type = INLAY_F32, .threads = 1, .layer = -1};
-    options->given = calloc((size_t)argc, sizeof *options->given);
-    if (options->given == NULL)
-        return failed("there is not enough memory for the options");
+    options->given = xcalloc((size_t)argc, sizeof *options->given, "the list of options");
     struct command_line line = {.usage = usage, .rules = rules};
     TRY(options_parse(&line, argc, argv, options));
     return check_together(options, &line);

@@ -133,9 +133,8 @@ static int take_array(struct value array, size_t least, size_t most, struct ngra
         return failed(least == most ? "%s: %s has %zu elements, not %zu"
                                     : "%s: %s has %zu elements, not from %zu to %zu",
                       shown(array.path), array.name, *n, least, most);
-    *out = keep(spec, calloc(*n + 1, bytes));
-    return *out != NULL ? take_elements(array, spec, take, *out, bytes)
-                        : out_of_memory(array.name, (double)*n * (double)bytes);
+    *out = keep(spec, xcalloc(*n, bytes, array.name));
+    return take_elements(array, spec, take, *out, bytes);
 }
 
 static int take_vector(struct value vector, struct ngram_spec *spec, void *multipliers, size_t bytes)
@@ -274,7 +273,7 @@ static int refuse_text(const char *path, const struct inlay_json *json)
     for (const char *at = json->begin; at < json->at; at++)
         line += *at == '\n';
     if (json->status == INLAY_FILE_ERROR_NO_MEMORY)
-        return out_of_memory(shown(path), (double)(json->end - json->begin));
+        out_of_memory(shown(path), (double)(json->end - json->begin));
     return failed("%s, line %zu, cannot be read as JSON: %s%s%s", shown(path), line, json->problem,
                   json->repeated.size > 0 ? ": " : "", escaped(json->repeated.bytes, json->repeated.size));
 }
@@ -305,9 +304,7 @@ int ngram_spec_map(const char *path, struct ngram_spec *spec)
     keep(spec, data);
     if (npy.rows != vocab)
         return failed("--token-map %s has %zu numbers, and the spec has a vocab of %zu", shown(path), npy.rows, vocab);
-    uint32_t *map = keep(spec, calloc(vocab, sizeof *map));
-    if (map == NULL)
-        return out_of_memory("the token map", (double)vocab * sizeof *map);
+    uint32_t *map = keep(spec, xcalloc(vocab, sizeof *map, "the token map"));
     spec->spec.token_map = map;
     for (size_t i = 0; i < vocab; i++) {
         const int64_t number = npy_integer(&npy, data, i);

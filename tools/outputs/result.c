@@ -4,15 +4,13 @@
  */
 #include "outputs/result.h"
 
-#include <stdlib.h>
-
 #include "text/message.h"
 #include "text/print.h"
 #include "text/progress.h"
 
 enum { PIECE_BYTES = 4 << 20 }; /* written between two looks at the clock */
 
-int result_allocate(struct result *result, const char *what)
+void result_allocate(struct result *result, const char *what)
 {
     result->bytes = inlay_npy_type(result->element)->block_bytes;
     double needed = (double)result->bytes;
@@ -20,10 +18,10 @@ int result_allocate(struct result *result, const char *what)
         needed *= (double)result->shape[i];
         result->bytes *= result->shape[i];
     }
-    /* Far below what overflows; one more, because calloc(0) may be null. */
-    if (needed < (double)PTRDIFF_MAX)
-        result->elements = calloc(result->bytes + 1, 1);
-    return result->elements != NULL ? DONE : out_of_memory(what, needed);
+    /* Far below what overflows. */
+    if (needed >= (double)PTRDIFF_MAX)
+        out_of_memory(what, needed);
+    result->elements = xcalloc(result->bytes, 1, what);
 }
 
 int result_deliver(const struct result *result, struct output *output)

@@ -16,7 +16,7 @@ struct result {
 };
 
 /** Allocates the elements, all zero, which the caller frees in any case. A message calls them `what`. */
-int result_allocate(struct result *result, const char *what);
+void result_allocate(struct result *result, const char *what);
 
 /** Writes the tensor as a .npy file, or where none is open prints it, which takes an element type of outputs. */
 int result_deliver(const struct result *result, struct output *output);

@@ -47,7 +47,7 @@ static double area_of(const struct heat *heat)
     return (double)heat->cell_width * (double)heat->cell_columns * heat->cell_height * (double)heat->cell_rows;
 }
 
-int heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled)
+void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled)
 {
     /* The arrangement that shows values largest; of equals the one with fewer panels side by side. */
     *heat = arrange(panels, 1, rows, columns, labelled);
@@ -56,8 +56,7 @@ int heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, boo
         if (area_of(&other) > area_of(heat))
             *heat = other;
     }
-    heat->sums = calloc(panels * heat->cell_rows, heat->cell_columns * sizeof *heat->sums);
-    return heat->sums != NULL ? DONE : failed("there is not enough memory for a picture");
+    heat->sums = xcalloc(panels * heat->cell_rows, heat->cell_columns * sizeof *heat->sums, "a picture");
 }
 
 void heat_free(struct heat *heat)

@@ -39,8 +39,8 @@ struct heat {
 };
 
 /** Chooses an arrangement for matrices [panels][rows, columns], each size >= 1, and makes empty cells. With `labelled`
-    every row gets the height of a line of text. FAILED, with a message, where there is no memory. */
-int heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled);
+    every row gets the height of a line of text. */
+void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled);
 
 /** Frees the cells. A heat of zeros has none. */
 void heat_free(struct heat *heat);

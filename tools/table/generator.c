@@ -65,9 +65,7 @@ static int compute_frequencies(struct generator *g)
     spec.short_factors = g->short_factors.values;
     spec.long_factors = g->long_factors.values;
     list->n = spec.dim / 2;
-    list->values = calloc(list->n, sizeof *list->values);
-    if (list->values == NULL)
-        return out_of_memory("the frequencies", (double)list->n * sizeof *list->values);
+    list->values = xcalloc(list->n, sizeof *list->values, "the frequencies");
     return check_status(inlay_rotary_frequencies(&spec, list->values, &g->attention_factor));
 }
 
@@ -103,12 +101,9 @@ int generator_start(struct generator *g)
     memcpy(g->shape, shape + 3 - g->rank, g->rank * sizeof *g->shape);
     g->row_bytes = inlay_table_row_bytes(options->type, columns);
     g->chunk_rows = CHUNK_BYTES / sizeof(float) * (size_t)options->threads / columns + 1;
-    /* calloc checks the product, which overflows only through the columns. */
-    for (int i = 0; i < (options->rope || options->compare ? 2 : 1); i++) {
-        g->chunk[i] = calloc(columns, g->chunk_rows * sizeof(float));
-        if (g->chunk[i] == NULL)
-            return out_of_memory("a row", (double)columns * sizeof(float));
-    }
+    /* The product overflows only through the columns. */
+    for (int i = 0; i < (options->rope || options->compare ? 2 : 1); i++)
+        g->chunk[i] = xcalloc(columns, g->chunk_rows * sizeof(float), "some rows");
     return threads_start(&g->threads, options->threads);
 }
 

@@ -105,10 +105,8 @@ static int stream(struct production *p)
     const size_t tables = p->options.rope ? 2 : 1;
     if (p->outputs.plot.stream != NULL) {
         /* The positions of a short list are written beside their rows. */
-        TRY(heat_init(&p->heat, tables, g->n, g->columns, !g->is_range && g->n <= HEAT_LABELLED));
-        p->values = calloc(g->columns, g->chunk_rows * sizeof *p->values);
-        if (p->values == NULL)
-            return out_of_memory("a row", (double)g->columns * sizeof *p->values);
+        heat_init(&p->heat, tables, g->n, g->columns, !g->is_range && g->n <= HEAT_LABELLED);
+        p->values = xcalloc(g->columns, g->chunk_rows * sizeof *p->values, "some rows");
     }
     if (p->outputs.out.stream != NULL)
         TRY(output_npy_header(&p->outputs.out, stored_element(p->options.type), g->shape, g->rank));

@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "text.h"
@@ -32,13 +33,30 @@ int message(enum outcome outcome, const char *format, ...)
     return outcome;
 }
 
-int out_of_memory(const char *what, double bytes)
+void out_of_memory(const char *what, double bytes)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
     size_t unit = 0;
     for (; bytes >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++)
         bytes /= 1000;
-    return failed("%s needs %.4g %s, which this process cannot get", what, bytes, units[unit]);
+    exit(failed("%s needs %.4g %s, which this process cannot get", what, bytes, units[unit]));
+}
+
+void *xcalloc(size_t count, size_t bytes, const char *what)
+{
+    /* calloc() checks the product, and may return null for no bytes. */
+    void *memory = calloc(count > 0 ? count : 1, bytes > 0 ? bytes : 1);
+    if (memory == NULL)
+        out_of_memory(what, (double)count * (double)bytes);
+    return memory;
+}
+
+void *xrealloc(void *memory, size_t bytes, const char *what)
+{
+    void *moved = realloc(memory, bytes);
+    if (moved == NULL)
+        out_of_memory(what, (double)bytes);
+    return moved;
 }
 
 void append(char *text, size_t size, const char *format, ...)

@@ -35,8 +35,15 @@ int message(enum outcome outcome, const char *format, ...) __attribute__((format
             return outcome_of_step;                                                                                    \
     } while (0)
 
-/** FAILED, with a message that `what`, which takes `bytes`, does not fit in memory. */
-int out_of_memory(const char *what, double bytes);
+/** Ends the process with FAILED and a message that `what`, which takes `bytes`, does not fit in memory. */
+_Noreturn void out_of_memory(const char *what, double bytes);
+
+/** Returns zeroed memory for `count` elements of `bytes` each, and never null: without memory it ends the process, with
+    a message that names `what`. The memory can be kept until the process ends. */
+void *xcalloc(size_t count, size_t bytes, const char *what);
+
+/** Returns memory of another size with what `memory`, which may be null, has in it, as xcalloc() does. */
+void *xrealloc(void *memory, size_t bytes, const char *what);
 
 /**
  * The user's text in quotes, with control characters and invalid UTF-8 escaped and a long tail cut: fit for one line
