@@ -39,15 +39,14 @@ int place_pad(struct place *place, size_t bytes, size_t alignment)
 /* Opens the file of an array beside the table. One of an earlier run that this table has not would be read as its. */
 static int open_beside(const struct new_table *table, int which, struct outputs *outputs, struct output *output)
 {
-    int outcome = DONE;
-    char *name = stored_beside(table->path, which);
+    char name[BESIDE_BYTES];
+    stored_beside(table->path, which, name);
     if (table->array[which].rank != 0)
-        outcome = outputs_add(outputs, output, "what lies beside it", name);
-    else if (access(name, F_OK) == 0)
-        outcome = failed("%s would be taken for %s of the new table, which has none: remove it", shown(name),
-                         stored_names[which]);
-    free(name);
-    return outcome;
+        return outputs_add(outputs, output, "what lies beside it", name);
+    if (access(name, F_OK) == 0)
+        return failed("%s would be taken for %s of the new table, which has none: remove it", shown(name),
+                      stored_names[which]);
+    return DONE;
 }
 
 static int begin_npy(struct new_table *table, struct outputs *outputs)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "text.h"
-#include "text/message.h"
 
 const char *const stored_names[ARRAYS] = {NULL, "scales", "zeros"};
 
@@ -93,11 +92,8 @@ size_t stored_dim(inlay_element_type type, size_t row_elements)
     return 0;
 }
 
-char *stored_beside(const char *path, int which)
+void stored_beside(const char *path, int which, char name[BESIDE_BYTES])
 {
-    const char *end = stored_names[which];
     size_t stem = strlen(path) - (inlay_ends_in(path, ".npy") ? strlen(".npy") : 0);
-    char *name = xcalloc(stem + strlen(end) + sizeof "..npy", 1, "a name");
-    sprintf(name, "%.*s.%s.npy", (int)stem, path, end);
-    return name;
+    snprintf(name, BESIDE_BYTES, "%.*s.%s.npy", (int)stem, path, stored_names[which]);
 }

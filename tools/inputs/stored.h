@@ -45,5 +45,8 @@ size_t stored_dim(inlay_element_type type, size_t row_elements);
 /** What the arrays but the first are called, such as "scales". */
 extern const char *const stored_names[ARRAYS];
 
-/** Returns NAME.scales.npy or NAME.zeros.npy for the path NAME.npy, which the caller frees. */
-char *stored_beside(const char *path, int which);
+/** The bytes of the longest path that a system call takes, and of what a name beside it has more. */
+enum { BESIDE_BYTES = 4096 + 16 };
+
+/** Writes NAME.scales.npy or NAME.zeros.npy for the path NAME.npy. */
+void stored_beside(const char *path, int which, char name[BESIDE_BYTES]);

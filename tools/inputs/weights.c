@@ -123,12 +123,11 @@ static int load_beside(const char *path, int which, struct weights *weights)
     struct array wanted = stored_array(which, view->type, view->rows, view->dim, view->group);
     if (wanted.rank == 0)
         return DONE;
-    char *name = stored_beside(path, which);
-    bool there = !wanted.optional || access(name, F_OK) == 0;
-    int outcome = there ? load_npy(name, NPY_BESIDE, &npy, &weights->arrays[which]) : DONE;
-    free(name);
-    if (outcome != DONE || !there)
-        return outcome;
+    char name[BESIDE_BYTES];
+    stored_beside(path, which, name);
+    if (wanted.optional && access(name, F_OK) != 0)
+        return DONE;
+    TRY(load_npy(name, NPY_BESIDE, &npy, &weights->arrays[which]));
     if (which == ARRAY_SCALES && stored_in_groups(view->type)) {
         view->group = group_of(view, &npy);
         wanted = stored_array(which, view->type, view->rows, view->dim, view->group);
