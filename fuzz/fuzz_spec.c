@@ -37,7 +37,8 @@ static void check_ids(const char *text, size_t size)
     }
     demand(outcome == DONE || outcome == MISUSED, "another outcome of ids");
     demand(outcome != DONE || id_list_length(&lists, 0) == words, "ids are not as many as words");
-    id_lists_free(&lists);
+    free(lists.offsets);
+    free(lists.ids);
 }
 
 /* Only reads the numbers of a text: nothing else says what they are. */
@@ -70,7 +71,8 @@ static void check_spec(const char *path)
             demand(spec.spec.columns[c].table < spec.tables, "a column of a table that is not counted");
         inlay_ngram_destroy(ngram);
     }
-    ngram_spec_free(&spec);
+    for (size_t i = 0; i < spec.memory_count; i++)
+        free(spec.memory[i]);
 }
 
 static char path[] = "/tmp/inlay-fuzz-XXXXXX";

@@ -152,13 +152,10 @@ static void print_layer(inlay_file *file)
 
 int model_print(const char *path)
 {
-    struct model model = {.file = NULL};
-    int outcome = model_open(path, &model);
-    if (outcome == DONE) {
-        print_tensors(model.file);
-        print_values(model.file);
-        print_layer(model.file);
-    }
-    model_close(&model);
-    return outcome;
+    static struct model model;
+    TRY(model_open(path, &model));
+    print_tensors(model.file);
+    print_values(model.file);
+    print_layer(model.file);
+    return DONE;
 }

@@ -7,7 +7,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <inlay/inlay.h>
@@ -25,7 +24,7 @@
 
 enum { PIECE_FLOATS = 1 << 20 };
 
-/* All that one run owns. */
+/* All that a run has, which lives as long as the process. */
 struct conversion {
     struct convert_options options;
     struct weights from;
@@ -279,13 +278,6 @@ static int run(struct conversion *c)
 int command_convert(int argc, char **argv)
 {
     static struct conversion conversion;
-    int outcome = convert_options_parse(argc, argv, &conversion.options);
-    if (outcome == DONE)
-        outcome = run(&conversion);
-    for (int i = 0; i < ARRAYS; i++)
-        free(conversion.piece[i]);
-    free(conversion.values);
-    free(conversion.ids);
-    weights_free(&conversion.from);
-    return outcome;
+    TRY(convert_options_parse(argc, argv, &conversion.options));
+    return run(&conversion);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `inlay embed`: tokens, table, positions, the forward pass, and what becomes of the result. All parts live in one
- * struct that is freed in one place, whatever happened.
+ * struct, as long as the process.
  */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <inlay/inlay.h>
 
@@ -30,7 +29,7 @@ enum {
     TITLE_BYTES = 1024
 };
 
-/* All that one run owns. */
+/* All that a run has. */
 struct embedding {
     struct embed_options options;
     struct tokens tokens;
@@ -39,27 +38,14 @@ struct embedding {
     struct weights table;
     struct weights learned;
     inlay_layer_spec own_spec;
-    inlay_layer *own_layer;
-    const inlay_layer_spec *spec; /* of the layer: these two, or those of the model */
+    const inlay_layer_spec *spec; /* of the layer: that one, or the model's */
     const inlay_layer *layer;
-    inlay_batch batch; /* of all the tokens */
-    struct threads threads;
-    struct result result; /* [sequences, length, dim], or [sequences, dim] with pooling */
+    inlay_batch batch;              /* of all the tokens */
+    const inlay_executor *executor; /* null for one thread */
+    struct result result;           /* [sequences, length, dim], or [sequences, dim] with pooling */
+    struct heat heat;               /* of the result */
     struct outputs outputs;
 };
-
-static void embedding_free(struct embedding *e)
-{
-    free(e->result.elements);
-    threads_stop(&e->threads);
-    inlay_layer_destroy(e->own_layer);
-    weights_free(&e->learned);
-    weights_free(&e->table);
-    inlay_sinusoid_destroy(e->sinusoid);
-    model_close(&e->model);
-    tokens_free(&e->tokens);
-    free(e->options.input);
-}
 
 static int print_vocab(const struct tokens *tokens)
 {
@@ -117,6 +103,7 @@ static int make_own_layer(struct embedding *e)
     const struct embed_options *options = &e->options;
     const struct tokens *tokens = &e->tokens;
     inlay_layer_spec *spec = &e->own_spec;
+    inlay_layer *layer;
     TRY(make_table(e));
     const size_t dim = e->table.view.dim, end = (size_t)options->start + tokens->length;
     *spec = inlay_layer_spec_default(&e->table.view);
@@ -136,8 +123,8 @@ static int make_own_layer(struct embedding *e)
         spec->cached_positions = 0;
     else if (end <= CACHED_BYTES / sizeof(float) / dim)
         spec->cached_positions = end;
-    TRY(check_status(inlay_layer_create(spec, NULL, &e->own_layer)));
-    e->layer = e->own_layer;
+    TRY(check_status(inlay_layer_create(spec, NULL, &layer)));
+    e->layer = layer;
     e->spec = spec;
     e->batch = inlay_batch_i64(tokens->ids, tokens->sequences, tokens->length, options->start);
     return DONE;
@@ -195,18 +182,17 @@ static int forward(struct embedding *e)
 {
     /* Ids that the layer maps are not yet rows of the table, which can lie in the model's file. */
     inlay_file *file = e->spec->token_mapping == NULL ? e->model.file : NULL;
-    const inlay_executor *executor = e->threads.executor;
     struct progress progress = progress_start("computing");
     inlay_fault fault = {0, 0, 0};
     inlay_file_read read = {0};
     model_read_begin(file, e->spec->tokens, e->tokens.ids, e->tokens.count, &read);
     inlay_status status = inlay_forward(e->layer, &e->batch, e->result.elements, e->spec->tokens->dim * sizeof(float),
-                                        progress_executor(&progress, executor), &fault);
+                                        progress_executor(&progress, e->executor), &fault);
     model_read_end(file, &read);
     progress_end(&progress);
     if (status != INLAY_OK)
         return refused(e, status, &fault);
-    return e->options.time ? timing_print(e->layer, &e->table.view, &e->batch, e->result.elements, executor) : DONE;
+    return e->options.time ? timing_print(e->layer, &e->table.view, &e->batch, e->result.elements, e->executor) : DONE;
 }
 
 static int explain(struct embedding *e)
@@ -215,7 +201,7 @@ static int explain(struct embedding *e)
     char plan[INLAY_PLAN_TEXT_BYTES];
     inlay_status status =
         inlay_forward_explain(e->layer, &e->batch, e->result.elements, e->spec->tokens->dim * sizeof(float),
-                              e->threads.executor, &fault, plan, sizeof plan);
+                              e->executor, &fault, plan, sizeof plan);
     if (status != INLAY_OK)
         return refused(e, status, &fault);
     fputs(plan, stdout);
@@ -273,16 +259,16 @@ static int draw(struct embedding *e)
     const float *values = e->result.elements;
     size_t length = tokens->length, dim = e->spec->tokens->dim;
     bool labelled = tokens->words != NULL && length <= HEAT_LABELLED;
-    struct heat heat;
-    heat_init(&heat, tokens->sequences, length, dim, labelled);
+    struct heat *heat = &e->heat;
+    heat_init(heat, tokens->sequences, length, dim, labelled);
     for (size_t i = 0; i < tokens->sequences; i++)
-        heat_add(&heat, i, 0, length, values + i * length * dim);
+        heat_add(heat, i, 0, length, values + i * length * dim);
 
     char title[TITLE_BYTES], subtitle[TITLE_BYTES];
     snprintf(title, sizeof title, "inlay embed: float32 [%zu, %zu, %zu]", tokens->sequences, length, dim);
     describe(options, subtitle);
     const struct plot plot = {
-        .heat = &heat,
+        .heat = heat,
         .title = title,
         .subtitle = subtitle,
         .row_name = labelled || options->positions == POSITIONS_NONE ? "token" : "position",
@@ -290,9 +276,7 @@ static int draw(struct embedding *e)
         .label = labelled ? token_label : NULL,
         .context = tokens,
     };
-    int outcome = plot_write(&e->outputs.plot, &plot);
-    heat_free(&heat);
-    return outcome;
+    return plot_write(&e->outputs.plot, &plot);
 }
 
 /* Prints the result, unless it is to be written or drawn. */
@@ -319,7 +303,7 @@ static int run(struct embedding *e)
     e->outputs.force = options->force;
     TRY(plot_check(options->plot));
     TRY(outputs_open(&e->outputs, options->out, options->plot));
-    TRY(threads_start(&e->threads, options->threads));
+    TRY(threads_start(options->threads, &e->executor));
     allocate_result(e);
     if (options->explain)
         return explain(e);
@@ -330,9 +314,6 @@ static int run(struct embedding *e)
 int command_embed(int argc, char **argv)
 {
     static struct embedding embedding;
-    int outcome = embed_options_parse(argc, argv, &embedding.options);
-    if (outcome == DONE)
-        outcome = run(&embedding);
-    embedding_free(&embedding);
-    return outcome;
+    TRY(embed_options_parse(argc, argv, &embedding.options));
+    return run(&embedding);
 }

@@ -56,5 +56,5 @@ struct embed_options {
     int64_t threads;
 };
 
-/** Parses argv into *options, whose `input` the caller frees in any case, or prints help: HELPED. */
+/** Parses argv into *options, or prints help: HELPED. */
 int embed_options_parse(int argc, char **argv, struct embed_options *options);

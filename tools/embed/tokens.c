@@ -165,17 +165,6 @@ int tokens_read(const struct embed_options *options, struct tokens *tokens)
     return DONE;
 }
 
-void tokens_free(struct tokens *tokens)
-{
-    for (size_t i = 0; tokens->letters != NULL && i < tokens->sequences; i++)
-        free(tokens->letters[i]);
-    free(tokens->letters);
-    free(tokens->words);
-    id_lists_free(&tokens->lists);
-    free(tokens->offsets);
-    free(tokens->ids);
-}
-
 size_t tokens_vocab(const struct tokens *tokens)
 {
     int64_t largest = 0;

@@ -29,10 +29,8 @@ struct tokens {
 };
 
 /** Reads, vectorizes, pads and cuts. The vocabulary is ordered by falling frequency, ties by falling word (byte by
-    byte), and cut to --max-tokens words. The caller frees *tokens in any case. */
+    byte), and cut to --max-tokens words. */
 int tokens_read(const struct embed_options *options, struct tokens *tokens);
-
-void tokens_free(struct tokens *tokens);
 
 /** Returns how many rows a table needs, at most INLAY_POSITION_LIMIT: the words of the vocabulary, or the largest id
     plus one. */

@@ -86,9 +86,3 @@ size_t id_list_length(const struct id_lists *lists, size_t i)
 {
     return (size_t)(lists->offsets[i + 1] - lists->offsets[i]);
 }
-
-void id_lists_free(struct id_lists *lists)
-{
-    free(lists->offsets);
-    free(lists->ids);
-}

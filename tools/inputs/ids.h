@@ -24,5 +24,3 @@ int id_lists_add_file(struct id_lists *lists, const char *option, const char *pa
 
 /** Returns the number of ids of list `i`. */
 size_t id_list_length(const struct id_lists *lists, size_t i);
-
-void id_lists_free(struct id_lists *lists);

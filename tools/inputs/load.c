@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -78,7 +77,6 @@ int load_text(const char *path, char **text, size_t *size)
     return outcome;
 }
 
-/* The elements as they lie in the file, to be freed. */
 static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *npy, void **data)
 {
     static const char *const names[] = {[NPY_TABLE] = "table",
@@ -115,10 +113,6 @@ int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
     if (file < 0)
         return cannot_open(path);
     int outcome = read_npy(file, path, kind, npy, data);
-    if (outcome != DONE) {
-        free(*data);
-        *data = NULL;
-    }
     close(file);
     return outcome;
 }

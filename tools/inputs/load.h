@@ -10,12 +10,12 @@
 
 #include "formats/npy.h"
 
-/** Reads a whole file, pipe or device ("-": standard input) into *text [*size]. *text must be null before, and the
-    caller frees it in any case. */
+/** Reads a whole file, pipe or device ("-": standard input) into *text [*size], memory of the caller's. *text must be
+    null before. */
 int load_text(const char *path, char **text, size_t *size);
 
 /** Reads a regular .npy file of a kind: what it holds goes to *npy and its elements, as they lie in the file, to *data,
-    which the caller frees. */
+    memory of the caller's. */
 int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data);
 
 /** Returns element `i`, an integer, of what load_npy() read. */

@@ -62,32 +62,27 @@ int model_table_open(const char *path, const char **name, struct model *model, i
 int model_layer_open(const char *path, struct model *model)
 {
     inlay_file_error error;
+    inlay_file_layer *layer;
     TRY(model_open(path, model));
-    if (inlay_file_layer_create(model->file, NULL, &model->own_layer, &error) != INLAY_FILE_OK)
+    if (inlay_file_layer_create(model->file, NULL, &layer, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
-    model->layer = inlay_file_layer_get(model->own_layer);
-    model->spec = inlay_file_layer_spec(model->own_layer);
-    model->start = inlay_file_layer_start(model->own_layer);
+    model->layer = inlay_file_layer_get(layer);
+    model->spec = inlay_file_layer_spec(layer);
+    model->start = inlay_file_layer_start(layer);
     return DONE;
 }
 
 int model_ngram_open(const char *path, int64_t layer, struct model *model)
 {
     inlay_file_error error;
+    inlay_file_ngram *ngram;
     TRY(model_open(path, model));
-    if (inlay_file_ngram_create(model->file, layer, &model->own_ngram, &error) != INLAY_FILE_OK)
+    if (inlay_file_ngram_create(model->file, layer, &ngram, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
-    model->ngram = inlay_file_ngram_spec(model->own_ngram);
-    model->tables = inlay_file_ngram_tables(model->own_ngram, &model->count);
-    model->factor = inlay_file_ngram_scale(model->own_ngram);
+    model->ngram = inlay_file_ngram_spec(ngram);
+    model->tables = inlay_file_ngram_tables(ngram, &model->count);
+    model->factor = inlay_file_ngram_scale(ngram);
     return DONE;
-}
-
-void model_close(const struct model *model)
-{
-    inlay_file_ngram_destroy(model->own_ngram);
-    inlay_file_layer_destroy(model->own_layer);
-    inlay_file_close(model->file);
 }
 
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read)

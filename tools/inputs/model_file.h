@@ -19,19 +19,17 @@ int model_print(const char *path);
 struct model {
     inlay_file *file;
 
-    inlay_file_layer *own_layer;
     const inlay_layer *layer;
     const inlay_layer_spec *spec;
     int64_t start; /**< position of the first token */
 
-    inlay_file_ngram *own_ngram;
     const inlay_ngram_spec *ngram;
     const inlay_table *tables; /**< [count] of the n-grams */
     size_t count;
     float factor; /**< of all their rows */
 };
 
-/** Opens a model. The caller closes it in any case, as after the functions below. */
+/** Opens a model, which stays open until the process ends. */
 int model_open(const char *path, struct model *model);
 
 /**
@@ -48,9 +46,6 @@ int model_layer_open(const char *path, struct model *model);
 
 /** Opens a model and finds the hashed n-grams of a layer of it; -1: of the only one. */
 int model_ngram_open(const char *path, int64_t layer, struct model *model);
-
-/** Closes a model, after what was made of it. */
-void model_close(const struct model *model);
 
 /** Begins a call that reads the rows of ids [n] of a table in a file, and ends it. Nothing without a file. */
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read);

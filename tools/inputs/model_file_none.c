@@ -36,10 +36,6 @@ int model_ngram_open(const char *path, int64_t layer, struct model *model)
     return refuse(path);
 }
 
-void model_close(const struct model *model)
-{
-}
-
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read)
 {
 }

@@ -150,8 +150,3 @@ int numbers_read(const char *option, const char *text, double least, double most
     }
     return DONE;
 }
-
-void numbers_free(struct numbers *numbers)
-{
-    free(numbers->values);
-}

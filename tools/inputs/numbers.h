@@ -35,8 +35,6 @@ struct numbers {
 /**
  * Reads "X,Y,...", "FILE.npy" or "@FILE", a text with one number a line, where blank lines and what follows a # do not
  * count; "@-" is standard input. Each number is finite and in [least, most], and there is at least one. DONE; MISUSED
- * or FAILED with a message where the command line or the file is wrong. The caller frees *numbers in any case.
+ * or FAILED with a message where the command line or the file is wrong.
  */
 int numbers_read(const char *option, const char *text, double least, double most, struct numbers *numbers);
-
-void numbers_free(struct numbers *numbers);

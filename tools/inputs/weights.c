@@ -152,10 +152,3 @@ int weights_map(const char *path, const char **name, struct weights *weights)
 {
     return model_table_open(path, name, &weights->model, &weights->view, &weights->factor);
 }
-
-void weights_free(struct weights *weights)
-{
-    for (int i = 0; i < ARRAYS; i++)
-        free(weights->arrays[i]);
-    model_close(&weights->model);
-}

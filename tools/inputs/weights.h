@@ -39,5 +39,3 @@ int weights_load(const char *path, inlay_element_type type, size_t dim, struct w
 
 /** Takes a table of a model file, as model_table_open() does. */
 int weights_map(const char *path, const char **name, struct weights *weights);
-
-void weights_free(struct weights *weights);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `inlay ngram`: a spec, sequences and their histories, and the row ids or rows of their n-grams. All parts live in one
- * struct that is freed in one place, whatever happened.
+ * struct, as long as the process.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 
 enum { DEFAULT_DIM = 64 };
 
-/* All that one run owns. */
+/* All that a run has. */
 struct hashing {
     struct ngram_options options;
     struct ngram_spec file; /* of a model only spec and tables; its columns are those of the result */
@@ -40,30 +40,11 @@ struct hashing {
     struct weights *weights; /* [tables] */
     const inlay_table **tables;
     size_t dim;
-    struct threads threads;
-    struct result row_ids; /* [tokens, columns] */
-    struct result rows;    /* [tokens, columns, dim], or added up [tokens, dim] */
+    const inlay_executor *executor; /* null for one thread */
+    struct result row_ids;          /* [tokens, columns] */
+    struct result rows;             /* [tokens, columns, dim], or added up [tokens, dim] */
     struct outputs outputs;
 };
-
-static void hashing_free(struct hashing *h)
-{
-    free(h->rows.elements);
-    free(h->row_ids.elements);
-    threads_stop(&h->threads);
-    for (size_t i = 0; h->weights != NULL && i < h->file.tables; i++)
-        weights_free(&h->weights[i]);
-    free(h->tables);
-    free(h->weights);
-    inlay_ngram_destroy(h->ngram);
-    model_close(&h->model);
-    free(h->history_lengths);
-    free(h->history);
-    id_lists_free(&h->histories);
-    id_lists_free(&h->sequences);
-    ngram_spec_free(&h->file);
-    free(h->options.given);
-}
 
 /* ---- Spec and input --------------------------------------------------------------------------------------------- */
 
@@ -151,7 +132,7 @@ static int make_row_ids(struct hashing *h)
     h->row_ids = (struct result){NPY_I8, 2, {h->tokens, columns}, 0, NULL};
     result_allocate(&h->row_ids, "the row ids");
     inlay_status status = inlay_ngram_ids(h->ngram, &h->batch, 0, columns, INLAY_ID_I64, h->row_ids.elements,
-                                          columns * sizeof(int64_t), h->threads.executor, &fault);
+                                          columns * sizeof(int64_t), h->executor, &fault);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
 }
 
@@ -265,7 +246,7 @@ static int forward(struct hashing *h)
     }
     inlay_status status =
         inlay_ngram_forward(h->ngram, &h->batch, &lookup, rows->elements, sum ? row_bytes : columns * row_bytes,
-                            progress_executor(&progress, h->threads.executor), &fault);
+                            progress_executor(&progress, h->executor), &fault);
     model_read_end(h->model.file, &read);
     progress_end(&progress);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
@@ -277,7 +258,7 @@ static int run(struct hashing *h)
     TRY(read_sequences(h));
     TRY(read_spec(h));
     TRY(read_histories(h));
-    TRY(threads_start(&h->threads, options->threads));
+    TRY(threads_start(options->threads, &h->executor));
     if (options->rows != ROWS_NONE)
         TRY(prepare_tables(h));
     /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
@@ -294,9 +275,6 @@ static int run(struct hashing *h)
 int command_ngram(int argc, char **argv)
 {
     static struct hashing hashing;
-    int outcome = ngram_options_parse(argc, argv, &hashing.options);
-    if (outcome == DONE)
-        outcome = run(&hashing);
-    hashing_free(&hashing);
-    return outcome;
+    TRY(ngram_options_parse(argc, argv, &hashing.options));
+    return run(&hashing);
 }

@@ -51,5 +51,5 @@ struct ngram_options {
     int64_t threads;
 };
 
-/** Parses argv into *options, whose `given` the caller frees in any case, or prints help: HELPED. */
+/** Parses argv into *options, or prints help: HELPED. */
 int ngram_options_parse(int argc, char **argv, struct ngram_options *options);

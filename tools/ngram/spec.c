@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/json.h"
@@ -314,10 +313,4 @@ int ngram_spec_map(const char *path, struct ngram_spec *spec)
         map[i] = (uint32_t)number;
     }
     return DONE;
-}
-
-void ngram_spec_free(struct ngram_spec *spec)
-{
-    for (size_t i = 0; i < spec->memory_count; i++)
-        free(spec->memory[i]);
 }

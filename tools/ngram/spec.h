@@ -20,10 +20,8 @@ struct ngram_spec {
     size_t memory_count;
 };
 
-/** Reads a spec. The caller frees *spec in any case. */
+/** Reads a spec. */
 int ngram_spec_read(const char *path, struct ngram_spec *spec);
 
 /** Gives a spec the token map in a .npy file, in place of its own. */
 int ngram_spec_map(const char *path, struct ngram_spec *spec);
-
-void ngram_spec_free(struct ngram_spec *spec);

@@ -42,36 +42,27 @@ static bool can_start(size_t n)
     return count == n;
 }
 
-int threads_start(struct threads *threads, int64_t n)
+int threads_start(int64_t n, const inlay_executor **executor)
 {
+    static inlay_executor pooled;
     if (n == 1)
         return DONE;
-    threads->pool = can_start((size_t)n - 1) ? pthreadpool_create((size_t)n) : NULL;
-    if (threads->pool == NULL)
+    pthreadpool_t pool = can_start((size_t)n - 1) ? pthreadpool_create((size_t)n) : NULL;
+    if (pool == NULL)
         return failed("--threads %" PRId64 ": the system does not start as many", n);
-    threads->pooled = inlay_executor_pthreadpool(threads->pool);
-    threads->executor = &threads->pooled;
+    pooled = inlay_executor_pthreadpool(pool);
+    *executor = &pooled;
     return DONE;
-}
-
-void threads_stop(struct threads *threads)
-{
-    pthreadpool_destroy(threads->pool);
 }
 
 #else
 
 const char threads_library[] = "none";
 
-int threads_start(struct threads *threads, int64_t n)
+int threads_start(int64_t n, const inlay_executor **executor)
 {
-    (void)threads;
+    (void)executor;
     return n == 1 ? DONE : failed("--threads %" PRId64 ": this inlay was built without pthreadpool: drop it", n);
-}
-
-void threads_stop(struct threads *threads)
-{
-    (void)threads;
 }
 
 #endif

@@ -15,7 +15,7 @@ struct result {
     void *elements; /**< [shape...] */
 };
 
-/** Allocates the elements, all zero, which the caller frees in any case. A message calls them `what`. */
+/** Allocates the elements, all zero. A message calls them `what`. */
 void result_allocate(struct result *result, const char *what);
 
 /** Writes the tensor as a .npy file, or where none is open prints it, which takes an element type of outputs. */

@@ -6,7 +6,6 @@
 #include "pictures/heat.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "text/message.h"
 
@@ -57,11 +56,6 @@ void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bo
             *heat = other;
     }
     heat->sums = xcalloc(panels * heat->cell_rows, heat->cell_columns * sizeof *heat->sums, "a picture");
-}
-
-void heat_free(struct heat *heat)
-{
-    free(heat->sums);
 }
 
 void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const float *values)

@@ -42,9 +42,6 @@ struct heat {
     every row gets the height of a line of text. */
 void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled);
 
-/** Frees the cells. A heat of zeros has none. */
-void heat_free(struct heat *heat);
-
 /** Adds rows [first, first + n) of one matrix, values [n, columns]. */
 void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const float *values);
 

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "text/message.h"
@@ -104,7 +103,7 @@ int generator_start(struct generator *g)
     /* The product overflows only through the columns. */
     for (int i = 0; i < (options->rope || options->compare ? 2 : 1); i++)
         g->chunk[i] = xcalloc(columns, g->chunk_rows * sizeof(float), "some rows");
-    return threads_start(&g->threads, options->threads);
+    return threads_start(options->threads, &g->executor);
 }
 
 double generator_position(const struct generator *g, size_t row)
@@ -116,12 +115,11 @@ double generator_position(const struct generator *g, size_t row)
 static inlay_status make_sines(const struct generator *g, const inlay_sinusoid *sinusoid, size_t row, size_t n,
                                void *out)
 {
-    const inlay_executor *executor = g->threads.executor;
     const inlay_element_type type = g->options->type;
     if (g->is_range)
-        return inlay_sinusoid_rows(sinusoid, g->first + (int64_t)row, n, type, out, g->row_bytes, executor);
-    return inlay_sinusoid_at(sinusoid, g->list.values + row, INLAY_POSITION_F64, n, type, out, g->row_bytes, executor,
-                             NULL);
+        return inlay_sinusoid_rows(sinusoid, g->first + (int64_t)row, n, type, out, g->row_bytes, g->executor);
+    return inlay_sinusoid_at(sinusoid, g->list.values + row, INLAY_POSITION_F64, n, type, out, g->row_bytes,
+                             g->executor, NULL);
 }
 
 int generator_make(struct generator *g, size_t row, size_t n)
@@ -130,7 +128,7 @@ int generator_make(struct generator *g, size_t row, size_t n)
     if (options->rope)
         return check_status(inlay_rotary_rows(g->sinusoid, g->first + (int64_t)row, n, options->type,
                                               options->rotary_layout, g->chunk[0], g->chunk[1], g->row_bytes,
-                                              g->threads.executor));
+                                              g->executor));
     TRY(check_status(make_sines(g, g->sinusoid, row, n, g->chunk[0])));
     return g->other == NULL ? DONE : check_status(make_sines(g, g->other, row, n, g->chunk[1]));
 }
@@ -151,17 +149,4 @@ int generator_run(struct generator *g, size_t tables, const char *what,
     }
     progress_end(&progress);
     return outcome;
-}
-
-void generator_free(struct generator *g)
-{
-    threads_stop(&g->threads);
-    inlay_sinusoid_destroy(g->other);
-    inlay_sinusoid_destroy(g->sinusoid);
-    free(g->chunk[1]);
-    free(g->chunk[0]);
-    numbers_free(&g->long_factors);
-    numbers_free(&g->short_factors);
-    numbers_free(&g->frequencies);
-    numbers_free(&g->list);
 }

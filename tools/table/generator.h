@@ -32,12 +32,12 @@ struct generator {
     size_t columns;
     size_t row_bytes;
     size_t chunk_rows;
-    void *chunk[2]; /**< [chunk_rows, columns] of the type, for each table */
-    struct threads threads;
+    void *chunk[2];                 /**< [chunk_rows, columns] of the type, for each table */
+    const inlay_executor *executor; /**< null for one thread */
 };
 
 /** Reads the lists of positions, frequencies and factors that the options name, and computes the frequencies of --rope.
-    The generator is zero before, and the caller frees it in any case. */
+    The generator is zero before. */
 int generator_read(const struct table_options *options, struct generator *g);
 
 /** Gets ready to make rows, once the lists have been read. */
@@ -53,5 +53,3 @@ int generator_make(struct generator *g, size_t row, size_t n);
     rows that it holds, and shows the progress of `what`. Ends at the first outcome that is not DONE. */
 int generator_run(struct generator *g, size_t tables, const char *what,
                   int (*take)(void *context, size_t table, size_t row, size_t n), void *context);
-
-void generator_free(struct generator *g);

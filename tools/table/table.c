@@ -4,7 +4,6 @@
  * row on demand.
  */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <inlay/inlay.h>
 
@@ -20,7 +19,7 @@
 #include "text/names.h"
 #include "text/print.h"
 
-/* All that one run owns. */
+/* All that a run has, which lives as long as the process. */
 struct production {
     struct table_options options;
     struct generator generator;
@@ -140,11 +139,6 @@ static int run(struct production *p)
 int command_table(int argc, char **argv)
 {
     static struct production production;
-    int outcome = table_options_parse(argc, argv, &production.options);
-    if (outcome == DONE)
-        outcome = run(&production);
-    free(production.values);
-    heat_free(&production.heat);
-    generator_free(&production.generator);
-    return outcome;
+    TRY(table_options_parse(argc, argv, &production.options));
+    return run(&production);
 }

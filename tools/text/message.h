@@ -27,7 +27,7 @@ int message(enum outcome outcome, const char *format, ...) __attribute__((format
 #define failed(...) message(FAILED, __VA_ARGS__)
 #define misused(...) message(MISUSED, __VA_ARGS__)
 
-/** Leaves the calling function with the outcome of a step that is not DONE. Only where nothing is left to free. */
+/** Leaves the calling function with the outcome of a step that is not DONE. Only where nothing is left to close. */
 #define TRY(step)                                                                                                      \
     do {                                                                                                               \
         int outcome_of_step = (step);                                                                                  \
