@@ -108,20 +108,19 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
 
 /* Validates offsets, ids, positions and segment ids, in this order; finds the longest sequence, and whether its
    positions have to be found token by token. */
-static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay_fault *fault)
+static inlay_status check_contents(struct inlay_work *work, const struct inlay_sequences *sequences, size_t tokens,
+                                   inlay_fault *fault)
 {
     if (work->batch.offsets != NULL) {
-        const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
         const size_t padded = work->batch.padded_length;
-        inlay_status status = inlay_check_offsets(&sequences, padded > 0 ? padded : SIZE_MAX, &work->longest, fault);
+        inlay_status status = inlay_check_offsets(sequences, padded > 0 ? padded : SIZE_MAX, &work->longest, fault);
         if (status != INLAY_OK)
             return status;
     }
     const size_t vocab = inlay_id_limit(work->spec);
     const bool bad_ids_fail =
         work->spec->bad_id == INLAY_BAD_ID_ERROR || (work->spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
-    if (bad_ids_fail &&
-        !inlay_ids_in(inlay_sequences_of(&work->batch), work->batch.ids, work->batch.id_type, tokens, vocab, fault))
+    if (bad_ids_fail && !inlay_ids_in(sequences, work->batch.ids, work->batch.id_type, tokens, vocab, fault))
         return INLAY_ERROR_ID;
     const bool counted = work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions;
     const bool positioned = work->spec->positions != NULL;
@@ -134,7 +133,7 @@ static inlay_status check_contents(struct inlay_work *work, size_t tokens, inlay
             return status;
     }
     if (work->batch.segment_ids != NULL &&
-        !inlay_ids_in(inlay_sequences_of(&work->batch), work->batch.segment_ids, work->batch.segment_id_type, tokens,
+        !inlay_ids_in(sequences, work->batch.segment_ids, work->batch.segment_id_type, tokens,
                       work->spec->segments->rows, fault))
         return INLAY_ERROR_SEGMENT;
     return INLAY_OK;
@@ -153,7 +152,7 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     struct inlay_extent written = {0, 0};
     if (!fields_known(spec, batch))
         return INLAY_ERROR_OPTION;
-    const struct inlay_sequences sequences = inlay_sequences_of(batch);
+    struct inlay_sequences sequences = inlay_sequences_of(batch);
     inlay_status status = inlay_count_tokens(&sequences, &tokens, fault);
     if (status == INLAY_OK && __builtin_mul_overflow(batch->sequences, batch->padded_length, &work->rows))
         status = INLAY_ERROR_OVERFLOW;
@@ -174,12 +173,13 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     work->tokens = &layer->tokens;
     work->learner = layer->learner;
     work->batch = *batch;
-    work->batch.length = batch->offsets != NULL ? tokens : batch->length;
+    sequences.length = batch->offsets != NULL ? tokens : batch->length;
+    work->batch.length = sequences.length;
     work->out = (unsigned char *)(uintptr_t)out;
     work->out_stride_bytes = out_stride_bytes;
     work->row_bytes = layer->row_bytes;
-    work->longest = work->batch.length;
+    work->longest = sequences.length;
     work->special_rows = layer->special_rows;
     work->padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
-    return check_contents(work, tokens, fault);
+    return check_contents(work, &sequences, tokens, fault);
 }

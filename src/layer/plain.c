@@ -80,7 +80,7 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
         return status;
     const struct inlay_sequences one = {1, n, NULL};
     inlay_fault unused;
-    if (!inlay_ids_in(one, ids, id_type, n, inlay_vocab_of(table), fault != NULL ? fault : &unused))
+    if (!inlay_ids_in(&one, ids, id_type, n, inlay_vocab_of(table), fault != NULL ? fault : &unused))
         return INLAY_ERROR_ID;
     inlay_layer_spec spec = inlay_layer_spec_default(table);
     spec.scale = scale;

@@ -81,7 +81,7 @@ inlay_status inlay_ngram_check_contents(const struct inlay_ngram_input *input, i
         status = inlay_check_offsets(&input->sequences, SIZE_MAX, &longest, fault);
     if (status == INLAY_OK && input->batch.history != NULL)
         status = check_history(input, fault);
-    if (status == INLAY_OK && !inlay_ids_in(input->sequences, input->batch.ids, input->batch.id_type, input->tokens,
+    if (status == INLAY_OK && !inlay_ids_in(&input->sequences, input->batch.ids, input->batch.id_type, input->tokens,
                                             input->ngram->vocab, fault))
         status = INLAY_ERROR_ID;
     return status;

@@ -64,8 +64,8 @@ size_t inlay_sequence_at(const struct inlay_sequences *sequences, size_t token)
     return b;
 }
 
-inlay_fault inlay_fault_at(struct inlay_sequences sequences, const void *ids, inlay_id_type type, size_t token)
+inlay_fault inlay_fault_at(const struct inlay_sequences *sequences, const void *ids, inlay_id_type type, size_t token)
 {
-    const size_t b = inlay_sequence_at(&sequences, token);
-    return (inlay_fault){b, token - inlay_first_token(&sequences, b), inlay_id_at(ids, type, token)};
+    const size_t b = inlay_sequence_at(sequences, token);
+    return (inlay_fault){b, token - inlay_first_token(sequences, b), inlay_id_at(ids, type, token)};
 }

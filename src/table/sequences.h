@@ -37,12 +37,12 @@ inlay_status inlay_check_offsets(const struct inlay_sequences *sequences, size_t
 size_t inlay_sequence_at(const struct inlay_sequences *sequences, size_t token);
 
 /* Returns the place of a token, and its id of some kind. */
-inlay_fault inlay_fault_at(struct inlay_sequences sequences, const void *ids, inlay_id_type type, size_t token);
+inlay_fault inlay_fault_at(const struct inlay_sequences *sequences, const void *ids, inlay_id_type type, size_t token);
 
 /* Returns whether the ids of all tokens are in [0, limit); if not, writes the place and the id of the first that is not
    to *fault. Inlined, since calls of one token notice each of these instructions. */
-static inline bool inlay_ids_in(struct inlay_sequences sequences, const void *ids, inlay_id_type type, size_t tokens,
-                                size_t limit, inlay_fault *fault)
+static inline bool inlay_ids_in(const struct inlay_sequences *sequences, const void *ids, inlay_id_type type,
+                                size_t tokens, size_t limit, inlay_fault *fault)
 {
     const size_t bad = inlay_first_bad_id(ids, type, tokens, limit);
     if (bad == tokens)
