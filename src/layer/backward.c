@@ -27,7 +27,7 @@ struct target {
 };
 
 struct backward_job {
-    const struct inlay_work *work; /* its output is the gradient of the output, which is only read */
+    struct inlay_work work; /* its output is the gradient of the output, which is only read */
     const struct inlay_kernels *kernels;
     struct target targets[TABLES];
     size_t parts;
@@ -86,7 +86,7 @@ static void add_to_tables(const struct added_block *block)
 
 static void add_sequence(struct added_block *block, size_t b)
 {
-    const struct inlay_work *work = block->job->work;
+    const struct inlay_work *work = &block->job->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
     struct inlay_position_counter counter = inlay_count_positions(work, b);
     block->scale = work->spec->scale;
@@ -118,7 +118,7 @@ static __attribute__((noinline)) float pooled_scale(const struct inlay_work *wor
 /* Adds the gradient of a pooled row to each row that was pooled: token by token, since each can have its own factor. */
 static void add_pooled(struct added_block *block, size_t b)
 {
-    const struct inlay_work *work = block->job->work;
+    const struct inlay_work *work = &block->job->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
     size_t pooled = 0, row;
     for (size_t s = 0; s < sequence.count; s++)
@@ -144,7 +144,7 @@ static void (*const passes[])(struct added_block *block, size_t b) = {
 static void add_part(void *arg, size_t index)
 {
     const struct backward_job *job = arg;
-    const struct inlay_work *work = job->work;
+    const struct inlay_work *work = &job->work;
     const size_t dim = work->tokens->dim, lines = (dim + LINE_COLUMNS - 1) / LINE_COLUMNS;
     struct added_block block = {.job = job, .column = inlay_share_begin(lines, job->parts, index) * LINE_COLUMNS};
     block.columns = inlay_least(inlay_share_begin(lines, job->parts, index + 1) * LINE_COLUMNS, dim) - block.column;
@@ -208,18 +208,17 @@ inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, 
 {
     if (layer == NULL || gradients == NULL)
         return INLAY_ERROR_NULL;
-    struct inlay_work work;
-    struct backward_job job = {.work = &work};
+    struct backward_job job;
     inlay_status status = check_targets(layer, gradients, job.targets);
     if (status == INLAY_OK)
-        status = inlay_describe(&work, layer, batch, out_gradient, out_stride_bytes, executor, fault);
-    if (status != INLAY_OK || work.rows == 0)
+        status = inlay_describe(&job.work, layer, batch, out_gradient, out_stride_bytes, executor, fault);
+    if (status != INLAY_OK || job.work.rows == 0)
         return status;
-    status = check_overlaps(layer, &work, job.targets);
+    status = check_overlaps(layer, &job.work, job.targets);
     if (status != INLAY_OK)
         return status;
     job.kernels = inlay_dispatch();
-    job.parts = parts_of(&work, executor);
+    job.parts = parts_of(&job.work, executor);
     inlay_run_parts(executor, job.parts, add_part, &job);
     return INLAY_OK;
 }
