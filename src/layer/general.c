@@ -136,12 +136,14 @@ static void sum_terms(struct inlay_group *group)
     const bool positioned = table != NULL && (spec->sinusoid != NULL || table->rows > 0);
     const bool floats = positioned && table->type == INLAY_F32, at_once = floats && !spec->segments_first;
     const bool computed = spec->sinusoid != NULL && compute_positions(group, table->rows);
-    const unsigned char *position_rows[INLAY_GROUP_TOKENS] = {NULL};
-    for (size_t i = 0; floats && i < group->count; i++)
+    const unsigned char *position_rows[INLAY_GROUP_TOKENS];
+    for (size_t i = 0; floats && i < group->count; i++) {
+        position_rows[i] = NULL;
         if (inlay_row_gets_terms(group->kinds[i]))
             position_rows[i] = group->positions[i] < table->rows
                                    ? inlay_row_place(table, group->positions[i], group->column).row
                                    : group->floats[i];
+    }
     if (spec->segments_first && computed) {
         sum_segments_in_buffer(group, position_rows);
         return;
