@@ -10,12 +10,12 @@
 
 struct inlay_ngram_pass {
     const struct inlay_ngram_input *input;
-    struct inlay_moves moves;
     size_t first_column, columns;
     unsigned char *out;
     size_t token_stride_bytes;
     const void *terms; /* of the function that computes a range of tokens */
     void (*run)(const struct inlay_ngram_pass *pass, size_t token, size_t end);
+    struct inlay_moves moves;
     size_t parts; /* set by inlay_ngram_run() */
 };
 

@@ -9,13 +9,13 @@
 struct inlay_rows {
     void (*fill)(const struct inlay_rows *rows); /* writes all rows */
     const inlay_sinusoid *sinusoid;
-    struct inlay_positions positions;
     size_t n;
+    unsigned char *out; /* the cosines of rotary tables */
+    size_t out_stride_bytes;
     inlay_element_type type;
     inlay_rotary_layout layout; /* of rotary tables */
-    unsigned char *out;         /* the cosines of rotary tables */
     unsigned char *sin;         /* the sines of rotary tables, else null */
-    size_t out_stride_bytes;
+    struct inlay_positions positions;
     /* Set when they are run. */
     const struct inlay_kernels *kernels;
     bool stream;          /* with non-temporal stores, which are fenced */
