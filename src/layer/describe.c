@@ -173,7 +173,6 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
     work->tokens = &layer->tokens;
     work->learner = layer->learner;
     work->batch = *batch;
-    sequences.length = batch->offsets != NULL ? tokens : batch->length;
     work->batch.length = sequences.length;
     work->out = (unsigned char *)(uintptr_t)out;
     work->out_stride_bytes = out_stride_bytes;

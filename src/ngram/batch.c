@@ -17,10 +17,7 @@ inlay_status inlay_ngram_describe(struct inlay_ngram_input *input, const inlay_n
         .batch = *batch,
         .sequences = {batch->sequences, batch->length, batch->offsets},
     };
-    inlay_status status = inlay_count_tokens(&input->sequences, &input->tokens, fault);
-    if (batch->offsets != NULL)
-        input->sequences.length = input->tokens;
-    return status;
+    return inlay_count_tokens(&input->sequences, &input->tokens, fault);
 }
 
 inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, struct inlay_extent written,

@@ -6,7 +6,7 @@
 
 #include "base/arguments.h"
 
-inlay_status inlay_count_ragged_tokens(const struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault)
+inlay_status inlay_count_ragged_tokens(struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault)
 {
     const int64_t *offsets = sequences->offsets;
     struct inlay_extent read;
@@ -21,6 +21,7 @@ inlay_status inlay_count_ragged_tokens(const struct inlay_sequences *sequences, 
     if (status == INLAY_OK && sequences->count > 0)
         last = inlay_load_once((uint64_t)inlay_id_at(offsets, INLAY_ID_I64, sequences->count));
     *tokens = (size_t)last;
+    sequences->length = *tokens;
     if (status != INLAY_OK || (last < SIZE_MAX && last <= INT64_MAX))
         return status;
     *fault = (inlay_fault){sequences->count, 0, (int64_t)last};

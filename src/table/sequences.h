@@ -13,13 +13,12 @@ struct inlay_sequences {
     const int64_t *offsets; /* null, or [count + 1] */
 };
 
-/* Finds how many tokens sequences with offsets, or of a length that only offsets tell, have together. Returns INLAY_OK,
-   INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL, or INLAY_ERROR_OFFSETS with *fault. */
-inlay_status inlay_count_ragged_tokens(const struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault);
+/* Finds how many tokens sequences with offsets, or of a length that only offsets tell, have together, and sets that
+   length. Returns INLAY_OK, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL, or INLAY_ERROR_OFFSETS with *fault. */
+inlay_status inlay_count_ragged_tokens(struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault);
 
 /* Does the same for any sequences. */
-static inline inlay_status inlay_count_tokens(const struct inlay_sequences *sequences, size_t *tokens,
-                                              inlay_fault *fault)
+static inline inlay_status inlay_count_tokens(struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault)
 {
     if (sequences->offsets != NULL || sequences->length == INLAY_LENGTH_FROM_OFFSETS)
         return inlay_count_ragged_tokens(sequences, tokens, fault);
