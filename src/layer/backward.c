@@ -169,10 +169,11 @@ static inlay_status check_targets(const inlay_layer *layer, const inlay_gradient
     targets[SEGMENTS] = (struct target){spec->segments, gradients->segments, gradients->segments_stride_bytes, {0, 0}};
     inlay_status status = INLAY_OK;
     for (struct target *target = targets; target < targets + TABLES && status == INLAY_OK; target++)
-        if (target->data != NULL)
-            status = target->table == NULL ? INLAY_ERROR_OPTION
-                                           : inlay_check_matrix(target->data, target->table->rows, target->table->dim,
-                                                                INLAY_F32, target->stride_bytes, &target->extent);
+        if (target->data != NULL && target->table == NULL)
+            status = INLAY_ERROR_OPTION;
+        else if (target->data != NULL)
+            status = inlay_check_matrix(target->data, target->table->rows, target->table->dim, INLAY_F32,
+                                        target->stride_bytes, &target->extent);
     return status;
 }
 
