@@ -11,7 +11,7 @@
 enum { INLAY_PART_BYTES = 64 * 1024, INLAY_PARTS_PER_THREAD = 4 };
 
 /* Returns the status of the checks before if that is an error, else INLAY_OK for null and for an executor that has a
-   function and threads. */
+   function and threads; INLAY_ERROR_NULL for one without a function, INLAY_ERROR_OPTION for one without threads. */
 inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor);
 
 /* Returns into how many parts work that writes `bytes` is cut: one without an executor; none too small for a thread. */
