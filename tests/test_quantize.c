@@ -210,7 +210,7 @@ END_TEST
 /* Expects the bytes of one row of a type, with `scales` and `zeros` for what lies beside them. */
 static void expect_bytes(inlay_element_type type, const float *x, size_t dim, void *scales, const void *wanted)
 {
-    unsigned char bytes[64];
+    unsigned char bytes[256 + 256 / 32 * 2]; /* 256 columns of INLAY_Q8_0 */
     const inlay_table from = inlay_table_f32(x, 1, dim);
     inlay_table_storage to = inlay_table_storage_of(type, bytes, dim);
     to.scales = scales;
@@ -488,14 +488,36 @@ START_TEST(bytes_are_those_of_ggml)
         }
     }
     EXPECT(other > 0 && other < 25000, "%zu steps underflow", other);
-    static const unsigned char zeros[34];
-    for (int k = 0; k < 32; k++)
-        x[k] = -0.0f;
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        types[t].quantize(x, wanted);
-        expect_bytes(types[t].type, x, 32, NULL, wanted);
+    for (int mixed = 0; mixed < 2; mixed++) {
+        for (int k = 0; k < 32; k++)
+            x[k] = mixed && k % 2 ? 0.0f : -0.0f;
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            types[t].quantize(x, wanted);
+            expect_bytes(types[t].type, x, 32, NULL, wanted);
+        }
     }
-    expect_bytes(INLAY_MXFP4, x, 32, NULL, zeros);
+}
+END_TEST
+
+/* Blocks that begin with -0 have the bytes of blocks of 0, whose scale is 0. */
+START_TEST(zeros_of_either_sign_have_the_same_bytes)
+{
+    static const inlay_element_type types[] = {INLAY_Q8_0, INLAY_MXFP4,  INLAY_NVFP4, INLAY_Q3_K,
+                                               INLAY_Q6_K, INLAY_IQ4_XS, INLAY_IQ3_S};
+    static const float zeros[256];
+    float minus[256], mixed[256];
+    for (int k = 0; k < 256; k++) {
+        minus[k] = -0.0f;
+        mixed[k] = k % 2 ? 0.0f : -0.0f;
+    }
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        unsigned char wanted[sizeof zeros];
+        const inlay_table from = inlay_table_f32(zeros, 1, 256);
+        const inlay_table_storage to = inlay_table_storage_of(types[t], wanted, 256);
+        ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, NULL), INLAY_OK);
+        expect_bytes(types[t], minus, 256, NULL, wanted);
+        expect_bytes(types[t], mixed, 256, NULL, wanted);
+    }
 }
 END_TEST
 
@@ -683,5 +705,6 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "quantize", make_fixture, free_fixture, errors_are_within_their_bounds,
                      zeros_stay_zeros, bytes_by_hand, fp8_by_hand, scales_may_be_missing, zero_points_by_hand,
-                     bytes_are_those_of_ggml, sixteen_bits_round_trip, largest_values, overlaps, arguments);
+                     bytes_are_those_of_ggml, zeros_of_either_sign_have_the_same_bytes, sixteen_bits_round_trip,
+                     largest_values, overlaps, arguments);
 }
