@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library to preload: it makes one call of the C library fail, fall short or be followed by a signal. INLAY_FAULT is
- * "FUNCTION N EFFECT": the N-th call (from 1; 0: every call) of read, readdir, fsync, renameat2, names, which is that
- * or link, create, which is an open that creates a file, or allocate, which asks malloc or its kin for a mebibyte or
- * more. EFFECT is an errno by number, "end" (read returns 0), "short" (read returns one byte) or "signal NUMBER"
- * (raised when the call has succeeded). With "probe 1 0" it only says that it is there.
+ * "FUNCTION N EFFECT": the N-th call (from 1; 0: every call; N+: that and all after it) of read, readdir, fsync,
+ * renameat2, names, which is that or link, create, which is an open that creates a file, or allocate, which asks malloc
+ * or its kin for a mebibyte or more. EFFECT is an errno by number, "end" (read returns 0), "short" (read returns one
+ * byte) or "signal NUMBER" (raised when the call has succeeded). With "probe 1 0" it only says that it is there.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -20,14 +20,17 @@
 #include <unistd.h>
 
 static char function[16], effect[16];
-static int countdown, every, number;
+static int countdown, number;
+static int onward; /* whether the calls after that are disturbed too */
 
 __attribute__((constructor)) static void read_environment(void)
 {
     const char *fault = getenv("INLAY_FAULT");
+    char calls[16] = "0";
     if (fault != NULL)
-        sscanf(fault, "%15s %d %15s %d", function, &countdown, effect, &number);
-    every = countdown == 0;
+        sscanf(fault, "%15s %15s %15s %d", function, calls, effect, &number);
+    countdown = atoi(calls);
+    onward = countdown == 0 || strchr(calls, '+') != NULL;
     if (strcmp(function, "probe") == 0)
         fputs("faults can be injected\n", stderr);
 }
@@ -35,7 +38,10 @@ __attribute__((constructor)) static void read_environment(void)
 /* Returns whether this call of `name` is the one to be disturbed. */
 static int due(const char *name)
 {
-    return strcmp(name, function) == 0 && (every || --countdown == 0);
+    if (strcmp(name, function) != 0)
+        return 0;
+    countdown--;
+    return countdown == 0 || (countdown < 0 && onward);
 }
 
 /* Returns whether a call that is due fails, with errno; a signal does not make it fail. */

@@ -171,6 +171,15 @@ def test_committing_two(directory, faulty):
         check_error(faulty(f"{call} {errno.EIO}", *args), 1, f"{call}: quantize", "cannot write", os.strerror(errno.EIO))
         check(read(out) == read(scales) == OLD, f"{call} leaves both old files alone")
         check(sorted(os.listdir(directory)) == before, f"{call} leaves no other file", os.listdir(directory))
+    # Where the first file cannot be taken back either, the old one stays, under the temporary name.
+    check_error(faulty(f"renameat2 4+ {errno.EIO}", *args), 1, "names cannot be taken back", "cannot write")
+    files = {name: read(os.path.join(directory, name)) for name in os.listdir(directory)}
+    beside = [name for name in files if name not in before]
+    check(list(files.values()).count(OLD) == 2 and len(beside) == 1, "both old files are still there", files.keys())
+    for name in beside:
+        os.unlink(os.path.join(directory, name))
+    write(out, OLD)
+    write(scales, OLD)
     number = int(signal.SIGTERM)
     result = faulty(f"create 2 signal {number}", *args,
                     preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))

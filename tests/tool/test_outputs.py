@@ -155,6 +155,12 @@ def test_streams():
         check(result.returncode == 0 and read("redirected") == expect, "/dev/stdout, a file", result.stderr)
     check(parse_npy(expect)[0] == (1, 3, 4), "the result")
     os.unlink("redirected")
+    with open("gone", "wb") as file:
+        os.unlink("gone")
+        before = everything()
+        result = run(*small, "--out", f"/dev/fd/{file.fileno()}", "--force", pass_fds=(file.fileno(),))
+    check_error(result, 1, "a file without a name", "cannot write", "No such file")
+    check(everything() == before, "no file has the name of one that is gone")
 
 
 def test_options():

@@ -117,22 +117,24 @@ static int open_directly(struct output *output)
     return S_ISREG(status.st_mode) ? failed("cannot write %s: it became a file meanwhile", name_of(output)) : DONE;
 }
 
-/* Creates the temporary file of a target. */
-static int open_beside(struct output *output, bool force)
+/* Creates the temporary file of a target, of which a file may exist. */
+static int open_beside(struct output *output, bool exists, bool force)
 {
     /* Through symbolic links: the file they lead to is written, not the link. */
     strcpy(output->target, output->path);
     if (!follow_links(output))
         return cannot_write(output);
     struct stat old;
-    const bool exists = lstat(output->target, &old) == 0;
-    if (exists)
+    const bool has_name = lstat(output->target, &old) == 0;
+    if (exists && !has_name)
+        return cannot_write(output);
+    if (has_name)
         TRY(check_replaced(output, output->target, force));
     int file = temporary_create(output->target, output->temporary);
     if (file < 0 || fstat(file, &output->made) != 0 || (output->stream = fdopen(file, "wb")) == NULL)
         return cannot_write(output);
     /* What was private stays private. */
-    if (exists)
+    if (has_name)
         fchmod(file, old.st_mode & 0777);
     return DONE;
 }
@@ -148,7 +150,7 @@ static int open_output(const struct outputs *outputs, struct output *output, con
     else if (exists && S_ISDIR(status.st_mode))
         return failed("cannot write %s: it is a directory", shown(path));
     else
-        TRY(exists && !regular ? open_directly(output) : open_beside(output, outputs->force));
+        TRY(exists && !regular ? open_directly(output) : open_beside(output, exists, outputs->force));
     if (isatty(fileno(output->stream)))
         return failed("%s: %s is a terminal, and the output is binary: name a file or a pipe", option, name_of(output));
     return DONE;
@@ -291,6 +293,7 @@ static void take_back(struct output *output)
         rename_exchange(output->temporary, output->target);
     else if (output->placed == NEW && rename_new(output->target, output->temporary) == 0 && !removable(output))
         rename_new(output->temporary, output->target);
+    output->placed = NOWHERE; /* what has the temporary name now is removed only if this run made it */
 }
 
 int outputs_commit(struct outputs *outputs)

@@ -43,7 +43,7 @@ struct outputs {
 extern const char output_force_help[];
 
 /** Opens the files that --out and --plot name; null paths are no outputs. All inputs have been noted before. Refuses
-    files that exist without --force, two that are the same, and a picture where this build draws none. */
+    files that exist without --force, and two that are the same. */
 int outputs_open(struct outputs *outputs, const char *out, const char *plot);
 
 /** Opens one more file, such as `scales`, which `option` names or implies. */
