@@ -57,7 +57,7 @@ struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, cons
     memory, or there are as many as there may be. */
 bool inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue, const inlay_file_tensor *tensor);
 
-/** Adds a value of the file that was opened last; likewise. */
+/** Adds a value of the file that was opened last, which there must be; likewise. */
 bool inlay_catalogue_add_value(struct inlay_catalogue *catalogue, const inlay_file_value *value);
 
 /** Reports the problem of JSON of the file that was opened last, at a byte `of` something: "" or " of the header". The

@@ -234,7 +234,7 @@ static void refuse_repeated(struct inlay_json *json, uint64_t key)
 {
     json->at = json->begin + (uint32_t)key - 1; /* the quote before it */
     inlay_json_string(json, &json->repeated);
-    json->at = json->repeated.bytes;
+    json->at = json->begin + (uint32_t)key; /* the text may have changed, and have no key there any more */
     inlay_json_refuse(json, INLAY_FILE_ERROR_DUPLICATE, "a key is there twice");
 }
 

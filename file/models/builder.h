@@ -19,7 +19,7 @@ struct inlay_file_layer {
     float *converted[INLAY_MOST_CONVERTED]; /**< vectors that the file has in other types */
     size_t converted_count;
     int64_t start;
-    struct inlay_model_step following[INLAY_MOST_FOLLOWING]; /**< with names of tensors of the file */
+    struct inlay_model_step following[INLAY_MOST_FOLLOWING]; /**< named as in the file; no `before` */
     size_t following_count;
     struct inlay_report report;
 };

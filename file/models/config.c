@@ -149,7 +149,8 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
         return parser->prefixes[json->depth] != NULL;
     }
     inlay_file_value value = {.key = joined};
-    if (!(first == '[' ? parse_array : parse_plain)(parser, &value))
+    const bool is_parsed = first == '[' ? parse_array(parser, &value) : parse_plain(parser, &value);
+    if (!is_parsed)
         return false;
     if (value.kind == 0)
         return true;

@@ -36,6 +36,7 @@
 #define SHARED .tokens = "shared.weight"
 #define ENCODER_TOKENS .tokens = "encoder.embed_tokens.weight"
 #define DECODER_TOKENS .tokens = "decoder.embed_tokens.weight"
+/* terms: a macro of names that takes a side, such as BART_TERMS. */
 #define OF_ENCODER(terms) NAMES({SHARED, terms("encoder")}, {ENCODER_TOKENS, terms("encoder")})
 #define OF_A_SIDE(terms)                                                                                               \
     NAMES({SHARED, terms("encoder")}, {ENCODER_TOKENS, terms("encoder")}, {DECODER_TOKENS, terms("decoder")})
@@ -53,7 +54,7 @@
              "transformer.", "backbone.", "model.decoder.", "gpt_neox_japanese.", "rwkv.", "ultrabert.", "esmc.")
 #define LANGUAGE_MODEL LANGUAGE_PREFIXES, .names = NAMES({.tokens = "embed_tokens.weight"})
 #define LANGUAGE_MODEL_OR_GGUF LANGUAGE_PREFIXES, .names = NAMES({.tokens = "embed_tokens.weight"}, {GGUF_TOKENS})
-/* Where they have the token table of models whose attention knows of positions. */
+/* The names of the token table in models that apply positions in attention. */
 #define TABLE_NAMES                                                                                                    \
     NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {.tokens = "embed_in.weight"},                \
           {.tokens = "wte.weight"}, {.tokens = "word_embeddings.weight"}, {.tokens = "tok_embeddings.weight"},         \
@@ -242,7 +243,7 @@ static const struct inlay_model models[] = {
                    "vaultgemma", "embedding_gemma2_text", "gemma4_unified_text"),
      .architectures = LIST("gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma-embedding"), LANGUAGE_MODEL_OR_GGUF,
      .scale = INLAY_MODEL_SCALE_SQRT,
-     /* Of Gemma 3n */
+     /* Gemma 3n has several streams behind its table. */
      .follows = STEPS({"streams", "altup_projections.0.weight", INLAY_MODEL_END},
                       {"streams", "altup_proj.weight", INLAY_MODEL_END})},
     {"t5gemma", .prefixes = LIST("model.", ""), .names = NAMES({ENCODER_TOKENS}, {SHARED}), .has_decoder = true,

@@ -247,7 +247,7 @@ static bool read_array(struct builder *builder, enum part part)
     const bool are_read = inlay_file_value_integers(&value, first, integers->count, integers->values) == INLAY_FILE_OK;
     if (!are_read && tensor != NULL)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
-                               "its type is %s instead of I32, I64, U32 or U64 with values below 2^63", tensor->type);
+                               "its elements are %s, and not integers (I32, I64, U32, U64) below 2^63", tensor->type);
     if (!are_read)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, value.key, "it is no array of integers");
     if (value.count % slices != 0)

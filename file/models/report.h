@@ -10,7 +10,8 @@
 
 enum { INLAY_REPORT_LINE_BYTES = 512, INLAY_REPORT_LINES = 40 };
 
-/** Lines of text, with room for more of the longest than any layer or embedding has. All zero: none. */
+/** Lines of text; one that has no room is left out. A layer has at most 34, all of them as long as can be. All zero:
+    none. */
 struct inlay_report {
     size_t used;
     char text[INLAY_REPORT_LINES * INLAY_REPORT_LINE_BYTES]; /**< [used], ended by a zero */

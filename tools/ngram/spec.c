@@ -8,6 +8,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/json.h"
@@ -30,6 +31,8 @@ typedef int take_value(struct value value, struct ngram_spec *spec, void *place,
 /* Keeps memory for as long as the spec lives. */
 static void *keep(struct ngram_spec *spec, void *memory)
 {
+    if (spec->memory_count == sizeof spec->memory / sizeof *spec->memory)
+        abort(); /* no spec has so many arrays */
     return spec->memory[spec->memory_count++] = memory;
 }
 
