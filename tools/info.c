@@ -71,7 +71,7 @@ static void print_source(void)
 
 static void print_defaults(size_t dim)
 {
-    /* What INLAY_CACHED_POSITIONS_DEFAULT stands for. */
+    /* What INLAY_CACHED_POSITIONS_DEFAULT stands for, as inlay/layer.h says. */
     const size_t row_bytes = dim * sizeof(float), held = ((size_t)64 << 20) / row_bytes;
     const size_t cached = held < 4096 ? held : 4096;
     const inlay_tuning tuning = inlay_tuning_default();

@@ -69,7 +69,7 @@ int load_text(const char *path, char **text, size_t *size)
         return cannot_open(path);
     const char *name = is_stdin ? "standard input" : path;
     struct stat status;
-    int outcome = fstat(file, &status) == 0 ? input_note(&status, name) : cannot_read(name);
+    int outcome = fstat(file, &status) == 0 ? input_note(&status, is_stdin ? name : shown(path)) : cannot_read(name);
     if (outcome == DONE)
         outcome = read_text(file, name, text, size);
     if (!is_stdin)
@@ -89,7 +89,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
         return cannot_read(path);
     if (!S_ISREG(status.st_mode))
         return failed("%s is not a regular file, as a %s must be", shown(path), what);
-    TRY(input_note(&status, path));
+    TRY(input_note(&status, shown(path)));
 
     size_t head_bytes = status.st_size < NPY_HEAD_BYTES ? (size_t)status.st_size : NPY_HEAD_BYTES;
     static char head[NPY_HEAD_BYTES];

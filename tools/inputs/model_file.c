@@ -24,7 +24,7 @@ int model_open(const char *path, struct model *model)
         const inlay_file_opened *opened = inlay_file_opened_at(model->file, i);
         const struct stat status = {
             .st_mode = S_IFREG, .st_dev = (dev_t)opened->device, .st_ino = (ino_t)opened->inode};
-        TRY(input_note(&status, opened->path));
+        TRY(input_note(&status, shown(opened->path)));
     }
     return DONE;
 }

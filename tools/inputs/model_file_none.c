@@ -7,6 +7,7 @@
 
 #include "text/message.h"
 
+/* Nothing here uses its parameters. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
 const char model_formats[] = "none";

@@ -12,7 +12,7 @@
 struct input {
     struct input *next;
     struct stat file;
-    char name[]; /* as messages show it */
+    char name[];
 };
 
 static struct input *inputs;
@@ -36,11 +36,10 @@ const char *input_named(const struct stat *file)
     return input != NULL ? input->name : NULL;
 }
 
-int input_note(const struct stat *file, const char *path)
+int input_note(const struct stat *file, const char *name)
 {
     if (!S_ISREG(file->st_mode) || input_named(file) != NULL)
         return DONE;
-    const char *name = shown(path);
     struct input *input = xcalloc(1, sizeof *input + strlen(name) + 1, "a name");
     input->next = inputs;
     input->file = *file;

@@ -14,9 +14,9 @@ bool is_same_file(const struct stat *one, const struct stat *other);
 /** Returns whether standard output writes to a file. */
 bool is_stdout(const struct stat *file);
 
-/** Notes the open file that a path led to, if it is a regular one. FAILED, with a message, if standard output writes to
-    the same file. */
-int input_note(const struct stat *file, const char *path);
+/** Notes an open file by the name that messages show, if it is a regular one. FAILED, with a message, if standard
+    output writes to the same file. */
+int input_note(const struct stat *file, const char *name);
 
 /** Returns the name of the input that is this file, as messages show it; null if no input is. */
 const char *input_named(const struct stat *file);

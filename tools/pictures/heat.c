@@ -26,6 +26,12 @@ static size_t column_step_for(size_t columns, size_t most)
     return step == 1 ? 1 : step + step % 2;
 }
 
+static int cell_pixels(size_t room, size_t cells, int least, int most)
+{
+    const size_t pixels = room / cells;
+    return pixels < (size_t)least ? least : pixels > (size_t)most ? most : (int)pixels;
+}
+
 /* Returns the arrangement with `across` panels side by side. */
 static struct heat arrange(size_t panels, size_t across, size_t rows, size_t columns, bool labelled)
 {
@@ -35,9 +41,9 @@ static struct heat arrange(size_t panels, size_t across, size_t rows, size_t col
     heat.column_step = column_step_for(columns, SHRINK_WIDTH / across);
     heat.cell_rows = divide_up(rows, heat.row_step);
     heat.cell_columns = divide_up(columns, heat.column_step);
-    double least = labelled ? HEAT_LABEL_HEIGHT : 1;
-    heat.cell_width = (int)fmin(fmax((double)(GROW_WIDTH / across / heat.cell_columns), 1), CELL_WIDTH_MOST);
-    heat.cell_height = (int)fmin(fmax((double)(GROW_HEIGHT / down / heat.cell_rows), least), CELL_HEIGHT_MOST);
+    heat.cell_width = cell_pixels(GROW_WIDTH / across, heat.cell_columns, 1, CELL_WIDTH_MOST);
+    heat.cell_height =
+        cell_pixels(GROW_HEIGHT / down, heat.cell_rows, labelled ? HEAT_LABEL_HEIGHT : 1, CELL_HEIGHT_MOST);
     return heat;
 }
 
