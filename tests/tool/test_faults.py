@@ -300,7 +300,8 @@ def test_long_work(directory):
             continue
         terminal, other = pty.openpty()
         command = COMMAND + ["embed", "--ids", "1", "--length", "50000000", "--dim", "1", "--threads", threads, "--out", out]
-        process = subprocess.Popen(command, stderr=other)
+        heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # shells let what runs behind them ignore it
+        process = subprocess.Popen(command, stderr=other, preexec_fn=heed)
         os.close(other)
         shown = b""
         deadline = time.monotonic() + TIMEOUT
