@@ -181,13 +181,11 @@ static void make_batch(struct trial *trial, const struct layer_check *wanted)
     static const int64_t starts[SEQUENCES] = {0, 3, 1000000, 29, 30};
     const inlay_id_type type = wanted->id_type != 0 ? wanted->id_type : INLAY_ID_I32;
     const bool any = wanted->spec.bad_id != INLAY_BAD_ID_ERROR;
+    const uint64_t count = any ? 3 * VOCAB : wanted->padding ? 3 : VOCAB;
+    const size_t padded = SEQUENCES * wanted->padded_length;
     inlay_batch *batch = &call.batch;
     *batch = inlay_batch_i32(NULL, SEQUENCES, LENGTH, wanted->start);
-    batch->ids = trial_ids(trial, type, TOKENS, any ? -VOCAB : 0,
-                           any               ? 3 * VOCAB
-                           : wanted->padding ? 3
-                                             : VOCAB,
-                           &(uint64_t){8});
+    batch->ids = trial_ids(trial, type, TOKENS, any ? -VOCAB : 0, count, &(uint64_t){8});
     batch->id_type = type;
     batch->starts = wanted->starts ? starts : NULL;
     if (wanted->position_ids) {
@@ -208,9 +206,7 @@ static void make_batch(struct trial *trial, const struct layer_check *wanted)
     batch->dropout = wanted->dropout;
     batch->dropout_key = 42;
     batch->dropout_offset = 43;
-    call.rows = wanted->spec.pooling != INLAY_POOLING_NONE ? SEQUENCES
-                : wanted->padded_length > 0                ? SEQUENCES * wanted->padded_length
-                                                           : TOKENS;
+    call.rows = wanted->spec.pooling != INLAY_POOLING_NONE ? SEQUENCES : padded > 0 ? padded : TOKENS;
 }
 
 /* Makes a call at a dim. */

@@ -11,12 +11,10 @@
 #include "../tests/sinusoid_tables.h"
 #include "text/names.h"
 
-enum { TABLES = sizeof sinusoid_tables / sizeof *sinusoid_tables };
-
 static const char *sinusoid_item(size_t item)
 {
     static char name[CHECK_NAME_BYTES];
-    if (item >= TABLES)
+    if (item >= sizeof sinusoid_tables / sizeof *sinusoid_tables)
         return NULL;
     const struct sinusoid_table *table = &sinusoid_tables[item];
     snprintf(name, sizeof name, "%s, %zu columns from %lld (%zu)", inlay_recipe_name(table->recipe), table->dim,

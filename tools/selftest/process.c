@@ -133,10 +133,8 @@ static bool use_isa(const char *isa)
 struct child child_start(const char *isa, size_t first, size_t count, bool copies)
 {
     int ends[2];
-    pid_t pid = -1;
     fflush(stdout); /* or the child would write it again */
-    if (pipe(ends) == 0)
-        pid = fork();
+    const pid_t pid = pipe(ends) == 0 ? fork() : -1;
     FILE *pipe_end = pid < 0 ? NULL : pid == 0 ? fdopen(ends[1], "wb") : fdopen(ends[0], "rb");
     if (pipe_end == NULL)
         exit(failed("no child process: %s", strerror(errno)));

@@ -105,8 +105,7 @@ static void test_isa(struct tally *tally, const char *isa, size_t checks)
 static void append_isas(char *line, size_t size, int wanted)
 {
     int runs;
-    const char *name;
-    const char *before = "";
+    const char *name, *before = "";
     for (size_t i = 0; (name = inlay_isa_at(i, &runs)) != NULL; i++)
         if (runs == wanted) {
             append(line, size, "%s%s", before, name);
@@ -193,11 +192,15 @@ static int print_digests(size_t checks)
     return n == checks ? DONE : failed("%s: %s", check_name(n), result.fault[0] != '\0' ? result.fault : end);
 }
 
-static int run(const struct selftest_options *options, size_t checks)
+int command_selftest(int argc, char **argv)
 {
-    if (options->digests)
+    struct selftest_options options = {.quiet = false};
+    struct command_line line = {.usage = usage, .rules = rules};
+    TRY(options_parse(&line, argc, argv, &options));
+    const size_t checks = count_checks();
+    if (options.digests)
         return print_digests(checks);
-    struct tally tally = {.quiet = options->quiet};
+    struct tally tally = {.quiet = options.quiet};
     const double begin = seconds_now();
     int runs;
     const char *name;
@@ -213,12 +216,4 @@ static int run(const struct selftest_options *options, size_t checks)
         fail(&tally, "dispatch", "the ISA in use", "the best one that runs here is not chosen");
     print_line(&tally, seconds_now() - begin);
     return tally.failed == 0 ? DONE : FAILED;
-}
-
-int command_selftest(int argc, char **argv)
-{
-    struct selftest_options options = {.quiet = false};
-    struct command_line line = {.usage = usage, .rules = rules};
-    TRY(options_parse(&line, argc, argv, &options));
-    return run(&options, count_checks());
 }
