@@ -11,9 +11,9 @@
 
 /* ---- The arena -------------------------------------------------------------------------------------------------- */
 
-enum { ARENA_BYTES = 1 << 25, LINE = 64 };
+enum { ARENA_BYTES = 1 << 23, LINE = 64 };
 
-static _Alignas(LINE) unsigned char arena[ARENA_BYTES];
+static unsigned char *arena; /* [ARENA_BYTES], from the first trial on */
 static size_t arena_used;
 
 /* Returns whole lines with a pattern in them, and one more than the bytes need, for shifts. */
@@ -88,7 +88,9 @@ void *trial_ids(struct trial *trial, inlay_id_type type, size_t n, int64_t low, 
 
 struct trial trial_begin(void)
 {
-    arena_used = 0;
+    if (arena == NULL)
+        arena = xcalloc(1, ARENA_BYTES, "a check");
+    arena_used = -(uintptr_t)arena % LINE;             /* arrays begin at cache lines */
     return (struct trial){.hash = 0xcbf29ce484222325}; /* FNV-1a's of no bytes */
 }
 
