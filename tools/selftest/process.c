@@ -175,12 +175,18 @@ const char *first_difference(const char *isa, size_t check)
     static char text[120];
     char end[END_BYTES];
     struct child found = child_start(isa, check, 1, true), wanted = child_start("scalar", check, 1, true);
-    uint32_t a = 0, b = 0;
-    size_t word = 0;
-    while (fread(&a, 4, 1, found.pipe) == 1 && fread(&b, 4, 1, wanted.pipe) == 1 && a == b)
-        word++;
-    if (a != b)
-        snprintf(text, sizeof text, "word %zu is %08x, not scalar's %08x", word, (unsigned)a, (unsigned)b);
+    uint32_t a, b;
+    size_t words = 0, bytes, bytes_wanted;
+    do { /* the last word may have less than 4 bytes */
+        a = b = 0;
+        bytes = fread(&a, 1, 4, found.pipe);
+        bytes_wanted = fread(&b, 1, 4, wanted.pipe);
+        words++;
+    } while (a == b && bytes == 4 && bytes_wanted == 4);
+    if (bytes != bytes_wanted)
+        snprintf(text, sizeof text, "the result is not as long as scalar's");
+    else if (a != b)
+        snprintf(text, sizeof text, "word %zu is %08x, not scalar's %08x", words - 1, (unsigned)a, (unsigned)b);
     else
         snprintf(text, sizeof text, "the result is not that of other machines");
     child_end(wanted, end); /* the last one first: it holds the other pipe, too */

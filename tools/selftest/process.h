@@ -24,7 +24,7 @@ const char *check_name(size_t check);
 /** A child process that runs checks. */
 struct child {
     pid_t pid;
-    FILE *pipe; /**< what it writes: a struct result for each check */
+    FILE *pipe; /**< what it writes: a struct result for each check, or the bytes that they hash */
 };
 
 /** The bytes of a text that says how a child ended. */
@@ -39,7 +39,7 @@ struct child child_start(const char *isa, size_t first, size_t count, bool copie
 void child_end(struct child child, char *end);
 
 /** Runs a check on an ISA and on scalar again and returns where the bytes that it hashes first differ, counted in words
-    of 4 bytes; or that they do not differ. The text lives until the next call. */
+    of 4 bytes; or that one has more of them; or that they do not differ. The text lives until the next call. */
 const char *first_difference(const char *isa, size_t check);
 
 /** Returns whether a process without INLAY_ISA chooses the best ISA that runs here. */
