@@ -185,6 +185,9 @@ def test_faults():
     if crashing:
         crash = rf"^{crashing} +FAILED plain: gather, scale, positions: dies of signal 4 \("
         check(re.search(crash, text, re.MULTILINE), "a crash", text)
+        # All before it pass but one, which reads a random table.
+        passed = kept().index(kept("plain")[0]) - 1
+        check(f"{crashing:9} {passed} of {len(kept())} checks passed" in text, "what passed before a crash", text)
 
 
 def main():

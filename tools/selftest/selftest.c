@@ -94,11 +94,12 @@ static void test_isa(struct tally *tally, const char *isa, size_t checks)
     for (; fread(&result, sizeof result, 1, child.pipe) == 1; n++)
         compare(tally, isa, n, &result);
     child_end(child, end);
+    const size_t passed = n - tally->failed_here;
     if (end[0] != '\0' || n < checks)
         fail(tally, isa, n < checks ? check_name(n) : "the end", end[0] != '\0' ? end : "the child ends early");
     tally->checks += checks;
     if (!tally->quiet)
-        printf("%-9s %zu of %zu checks passed\n", isa, n - (tally->failed_here < n ? tally->failed_here : n), checks);
+        printf("%-9s %zu of %zu checks passed\n", isa, passed, checks);
 }
 
 /* Appends the names of the ISAs that run here, or of those that do not. */
