@@ -251,7 +251,8 @@ static void gather(struct trial *trial)
     const size_t dim = call.tokens.dim, stride = dim * sizeof(float) + 3;
     void *out = trial_array(trial, TOKENS * stride);
     trial_ok(trial, "inlay_gather",
-             inlay_gather(&call.tokens, call.batch.ids, INLAY_ID_I32, TOKENS, 1, out, stride, trial->executor, NULL));
+             inlay_gather(&call.tokens, call.batch.ids, INLAY_ID_I32, TOKENS, call.spec.scale, out, stride,
+                          trial->executor, NULL));
     trial_rows(trial, out, TOKENS, dim, stride, INLAY_F32);
 }
 
