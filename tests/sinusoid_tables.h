@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sinusoid tables with the SHA-256 of their rows, for the tests and `inlay selftest`. The hashes are from MPFR
- * (verify.c), and every ISA must reproduce them.
+ * Sinusoid tables with the SHA-256 of their rows, which are from MPFR (verify.c). test_sinusoid.c expects these hashes
+ * on every ISA, and that the digests of `inlay selftest`, which computes the same tables, are those of the same rows.
  */
 #pragma once
 

@@ -99,6 +99,9 @@ struct digest {
 };
 struct digest sha256(const void *bytes, size_t n);
 
+/* Whether `inlay selftest` keeps the digest of these bytes: FNV-1a of 64 bits, in tools/selftest/digests.inc. */
+bool in_selftest(const void *bytes, size_t n);
+
 /* The floating-point environments of hosts: four rounding modes, each without and with flush-to-zero. The first is the
    default. */
 enum { ENVIRONMENTS = 8 };

@@ -299,6 +299,7 @@ START_TEST(tables_have_their_bits_in_every_environment)
             struct digest digest = sha256(out, sizeof out);
             EXPECT(strcmp(digest.text, tables[i].sha256) == 0, "spec %d, environment %d:\n\"%s\",", i, environment,
                    digest.text);
+            EXPECT(in_selftest(out, sizeof out), "spec %d: selftest keeps another digest", i);
             EXPECT(raised == 0, "exceptions %#x are raised", (unsigned)raised);
         }
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sinusoid tables: one SHA-256 per specification, which every ISA must reproduce; and where entries lie, for every dim,
- * layout and guard page.
+ * Sinusoid tables: one SHA-256 per specification, which every ISA must reproduce, and the digest of the same rows that
+ * `inlay selftest` keeps; and where entries lie, for every dim, layout and guard page.
  */
 #include "sinusoid_tables.h"
 #include "support.h"
@@ -48,6 +48,7 @@ START_TEST(tables_have_their_hash)
         count_checks(table->n * table->dim - 1);
         EXPECT(strcmp(digest.text, table->sha256) == 0, "table %d, environment %d: %s", _i, environment, digest.text);
     }
+    EXPECT(in_selftest(rows, table->n * row_bytes), "table %d: selftest keeps another digest", _i);
     free(positions);
     free(rows);
 }

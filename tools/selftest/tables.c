@@ -79,7 +79,7 @@ const struct family quantize_checks = {"quantize", quantize_run, .item = element
 static const struct random_table {
     const char *name;
     inlay_random_spec spec;
-    const char *sha256; /* of the rows, which the tests have too */
+    const char *sha256; /* of the rows: tests/test_random.c reads it */
 } random_tables[] = {
 #include "../tests/random_sha256.inc"
 };
