@@ -29,7 +29,7 @@ struct trial {
     handles of a trial lie in one arena, which is empty now. */
 struct trial trial_begin(void);
 
-/** The memory of the arena, for handles. Nobody need destroy them. */
+/** The memory of the arena, for handles. They need not be destroyed. */
 extern const inlay_allocator in_arena;
 
 /** The executor of calls in parts, which runs on one thread. */
@@ -70,7 +70,7 @@ void trial_ok(struct trial *trial, const char *call, inlay_status status);
 /** Returns a sinusoid; null if it cannot be made, which is a fault. */
 inlay_sinusoid *trial_sinusoid(struct trial *trial, const inlay_sinusoid_spec *spec);
 
-/** Makes a layer and adds its output for a batch to the hash, which has so many rows. */
+/** Makes a layer and adds its output of `rows` rows for a batch to the hash. */
 void trial_forward(struct trial *trial, const inlay_layer_spec *spec, const inlay_batch *batch, size_t rows);
 
 /** Returns whether rows of a type can have `dim` columns, which are whole blocks and groups. */

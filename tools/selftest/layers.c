@@ -294,7 +294,7 @@ const struct family type_checks = {"layer of", type_run, .item = element_item};
 static const struct error_check {
     const char *name;
     inlay_status status;
-    inlay_fault place; /* 0: the status has none */
+    inlay_fault place; /* value 0: none is written */
     struct change {
         void *field;
         const void *value;
