@@ -100,7 +100,7 @@ typedef struct inlay_tuning {
                                   take more bytes than this, even if they are cached; SIZE_MAX: never */
     size_t block_bytes;      /**< position rows that stay in L1 while the batch consumes them, at least one row; rows
                                   that are computed take at most 16 KiB. inlay_add_positions() has a size of its own */
-    inlay_prefetch prefetch; /**< the strategy of all calls of more than one token */
+    inlay_prefetch prefetch; /**< the strategy of calls with ids of more than one token */
     uint32_t reserved;       /**< 0 */
 } inlay_tuning;
 

@@ -121,7 +121,8 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
     }
 }
 
-/* Sets what is prefetched, or that the layer learns it. */
+/* Decides what is prefetched: what the caller wants, or what learn/ says, which begins with inlay_first_strategy()
+   of dispatch/tuning.c. Also whether moves are narrow. */
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes, bool learns)
 {
     struct inlay_options *options = &plan->moves.options;

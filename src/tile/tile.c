@@ -5,7 +5,8 @@
  * Token rows lie apart at random, so that the hardware's prefetcher starts again in each. A strategy prefetches the
  * rows of a block one behind the other, before the kernel reads the block before it, so that the walks through the page
  * table overlap, which a prefetch waits for; or lets the kernel prefetch a later row while it writes one, so that
- * requests are always under way. Either way a full block waits until the next one is known.
+ * requests are always under way. In both cases a full block waits until the next one is known. The third kind of
+ * strategy prefetches the first lines of the block that the kernel reads right after that.
  */
 #include "tile/tile.h"
 

@@ -20,7 +20,7 @@ _Static_assert(INLAY_SUM_FLOATS % INLAY_COLUMN_STEP == 0, "pieces of long rows b
 struct inlay_tile {
     struct inlay_embed_tile call; /* what the kernel gets; its arrays are those below */
     void (*kernel)(const struct inlay_embed_tile *tile);
-    struct inlay_pace *pace; /* says what is prefetched; null: nothing, as the rows are in a cache */
+    struct inlay_pace *pace; /* says what is prefetched; null: the tile prefetches nothing by itself */
     const struct inlay_strategy *strategy;
     size_t row_bytes;    /* of the columns */
     size_t out_bytes;    /* of their output */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The limits: what each bare loop is called with, and the separate passes that a fused one replaces.
+// The calls of the bare loops in limits/: which arrays each gets, in which modes, and what it is called.
 #include "operations/operations.h"
 
 #include <algorithm>
