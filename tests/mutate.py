@@ -212,7 +212,8 @@ class Copy:
         target = str(program.relative_to(self.build)) if program.is_relative_to(self.build) else "all"
         if run(["ninja", "-C", str(self.build), target]).returncode != 0:
             raise ValueError("does not compile")
-        environment = {**os.environ, **test["env"], **({"INLAY_TEST_BEST": best} if cpu else {})}
+        own = {"INLAY_TOOL_FIRST": "", **({"INLAY_TEST_BEST": best} if cpu else {})}
+        environment = {**os.environ, **test["env"], **own}
         command = (["qemu-x86_64", "-cpu", cpu] if cpu else []) + test["cmd"]
         return status_of(command, environment, self.build, seconds) not in (0, SKIP)
 

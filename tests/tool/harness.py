@@ -10,11 +10,13 @@ import os
 import resource
 import struct
 import subprocess
+import sys
 import zlib
 
 COMMAND = []  # the command under test, behind an emulator where there is one
 ADDRESS_SPACE = 1 << 30  # what a hostile input may at most make the command allocate
 TIMEOUT = float(os.environ.get("INLAY_TOOL_SECONDS", "60"))  # of a command
+FIRST_ALONE = "INLAY_TOOL_FIRST" in os.environ  # whether the tests end at the first failure, as those of mutations do
 
 # What struct calls the types of .npy files.
 CODES = {"<f4": "f", "<f8": "d", "<f2": "e", "<u2": "H", "<i4": "i", "<u4": "I", "<i8": "q", "|i1": "b", "|u1": "B"}
@@ -31,6 +33,8 @@ def check(good, what, detail=""):
     else:
         failed += 1
         print(f"FAIL {what}" + (f": {detail}" if detail != "" else ""), flush=True)
+        if FIRST_ALONE:
+            sys.exit(1)
     return good
 
 
