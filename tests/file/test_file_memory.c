@@ -62,6 +62,19 @@ void __wrap_free(void *memory)
     __real_free(memory);
 }
 
+/* The library is another one, whose allocations are not replaced. */
+inlay_status __real_inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator,
+                                       inlay_layer **layer);
+inlay_status __wrap_inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator,
+                                       inlay_layer **layer);
+
+inlay_status __wrap_inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator,
+                                       inlay_layer **layer)
+{
+    *layer = NULL;
+    return fails() ? INLAY_ERROR_NO_MEMORY : __real_inlay_layer_create(spec, allocator, layer);
+}
+
 /* ---- Models ----------------------------------------------------------------------------------------------------- */
 
 static const unsigned char zeros[4096];
