@@ -201,7 +201,8 @@ def test_parts(directory):
     rows = numbers(10, 32)
     packed = lambda part: struct.pack(f"<{32 * len(part)}f", *[value for row in part for value in row])
     path = write(os.path.join(directory, "parts.safetensors"), safetensors(
-        {f"shard_{i}.weight": ("F32", (len(part), 32), packed(part)) for i, part in enumerate((rows[:4], rows[4:8], rows[8:]))}))
+        {f"shard_{i}.weight": ("F32", (len(part), 32), packed(part))  # the last one lies first
+         for i, part in reversed((*enumerate((rows[:4], rows[4:8], rows[8:])),))}))
     out = os.path.join(directory, "whole.gguf")
     convert(path, "float32", out, "--table", "shard_*.weight", "--name", "x")
     check_gguf(out, "x", "float32", 10, packed(rows), 32)
