@@ -25,7 +25,7 @@ struct value {
     struct inlay_json json; /* a reader in front of it; all zero where it is not there */
 };
 
-/* Reads a value into a place of so many bytes. */
+/* Reads a value into place [bytes]. */
 typedef int take_value(struct value value, struct ngram_spec *spec, void *place, size_t bytes);
 
 /* Keeps memory for as long as the spec lives. */
@@ -109,7 +109,7 @@ static size_t count_of(struct value array)
     return n;
 }
 
-/* Reads all elements of an array into places of so many bytes each. */
+/* Reads all elements of an array into places [elements][bytes]. */
 static int take_elements(struct value array, struct ngram_spec *spec, take_value *take, char *places, size_t bytes)
 {
     struct value element = {.path = array.path, .least = array.least, .most = array.most};
