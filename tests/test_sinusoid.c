@@ -308,25 +308,33 @@ START_TEST(streamed_tables_are_the_same)
         size_t dim;
         inlay_sinusoid_layout layout;
         size_t offset, padding; /* bytes */
+        inlay_element_type type;
     } cases[] = {
-        {1024, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 0, 0},  {1024, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 0},
-        {1024, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 4, 0},  {1023, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 0, 0},
-        {1022, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 8},        {1040, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 0},
-        {2080, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 0, 64}, {1025, INLAY_SINUSOID_LAYOUT_SPLIT, 1, 3},
+        {1024, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 0, 0, INLAY_F32},
+        {1024, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 0, INLAY_F32},
+        {1024, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 4, 0, INLAY_F32},
+        {1023, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 0, 0, INLAY_F32},
+        {1022, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 8, INLAY_F32},
+        {1040, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 0, INLAY_F32},
+        {2080, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 0, 64, INLAY_F32},
+        {1025, INLAY_SINUSOID_LAYOUT_SPLIT, 1, 3, INLAY_F32},
+        {1024, INLAY_SINUSOID_LAYOUT_SPLIT, 0, 0, INLAY_BF16},
+        {1024, INLAY_SINUSOID_LAYOUT_INTERLEAVED, 2, 0, INLAY_F16},
     };
     if (tested == &inlay_kernels_scalar)
         return; /* it does not stream */
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         enum { FIRST = 123456, CHUNK = 300 };
-        size_t dim = cases[c].dim, row = dim * sizeof(float), stride = row + cases[c].padding;
+        const inlay_element_type type = cases[c].type;
+        size_t dim = cases[c].dim, row = inlay_table_row_bytes(type, dim), stride = row + cases[c].padding;
         size_t n = inlay_tuning_default().stream_bytes / row + 10;
         inlay_sinusoid *sinusoid = make_sinusoid(dim, 10000, cases[c].layout);
         struct arena out = arena_make(n * stride + 64), small = arena_make(CHUNK * row);
         unsigned char *rows = arena_place(&out, n * stride, INSIDE, cases[c].offset);
-        write_rows(sinusoid, FIRST, n, INLAY_F32, rows, stride);
+        write_rows(sinusoid, FIRST, n, type, rows, stride);
         for (size_t i = 0; i < n; i += CHUNK) {
             size_t some = n - i < CHUNK ? n - i : CHUNK;
-            write_rows(sinusoid, FIRST + (int64_t)i, some, INLAY_F32, small.begin, row);
+            write_rows(sinusoid, FIRST + (int64_t)i, some, type, small.begin, row);
             for (size_t k = 0; k < some; k++)
                 EXPECT(memcmp(rows + (i + k) * stride, small.begin + k * row, row) == 0, "case %zu: row %zu", c, i + k);
         }
