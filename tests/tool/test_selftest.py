@@ -84,6 +84,8 @@ def test_pass():
     """All checks pass on every ISA, whatever INLAY_ISA says."""
     known, running = isas()
     checks = len(kept())
+    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    check(f"computes {checks} checks" in page, "docs/testing.md says how many checks there are", checks)
     result = selftest(env={"INLAY_ISA": "scalar"})
     lines = result.stdout.decode().splitlines()
     good = result.returncode == 0 and not result.stderr and len(lines) == len(known) + 1
