@@ -26,9 +26,8 @@ static const struct command {
     {"embed", "text or token ids to vectors", command_embed},
     {"table", "a table of sinusoidal positions", command_table},
     {"ngram", "token ids to the rows of hashed n-grams", command_ngram},
-    {"quantize", "a table of another element type", command_convert},
     {"model", "what a model file holds", command_model},
-    {"convert", "a table of a model file to another element type and format", command_convert},
+    {"convert", "a table in another element type and file format", command_convert},
     {"info", "what this build has and what this machine runs of it", command_info},
     {"selftest", "check the promises on this machine; a line for reports", command_selftest},
     /* Options, which main() takes itself. */

@@ -165,10 +165,10 @@ def test_committing_two(directory, faulty):
     source = write(os.path.join(directory, "rows.npy"), table([[1.0, 2.0], [3.0, 4.0]]))
     out = write(os.path.join(directory, "i8.npy"), OLD)
     scales = write(os.path.join(directory, "i8.scales.npy"), OLD)
-    args = ("quantize", "--table", source, "--type", "i8", "--out", out, "--force")
+    args = ("convert", source, "--type", "i8", "--out", out, "--force")
     before = sorted(os.listdir(directory))
     for call in ("create 1", "create 2", "fsync 1", "fsync 2", "renameat2 1", "renameat2 2", "renameat2 3", "renameat2 4"):
-        check_error(faulty(f"{call} {errno.EIO}", *args), 1, f"{call}: quantize", "cannot write", os.strerror(errno.EIO))
+        check_error(faulty(f"{call} {errno.EIO}", *args), 1, f"{call}: convert", "cannot write", os.strerror(errno.EIO))
         check(read(out) == read(scales) == OLD, f"{call} leaves both old files alone")
         check(sorted(os.listdir(directory)) == before, f"{call} leaves no other file", os.listdir(directory))
     # Where the first file cannot be taken back either, the old one stays, under the temporary name.

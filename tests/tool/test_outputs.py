@@ -19,7 +19,7 @@ TENSOR = struct.pack("<128f", *itertools.chain(*ROWS))
 def make_inputs():
     """Files in the current folder for every option that names one."""
     write("w.npy", table(ROWS))
-    run("quantize", "--table", "w.npy", "--type", "i8", "--out", "i8.npy")
+    run("convert", "w.npy", "--type", "i8", "--out", "i8.npy")
     write("places.npy", table(ROWS))
     write("list.npy", number_list([1.0, 2.0]))
     write("list.txt", b"1\n0.5\n")
@@ -58,7 +58,7 @@ def writers():
     if draws_pictures():
         yield (*words, "--plot"), embed_reads, ""
         yield (*positions, "--plot"), ["list.npy", "list.txt"], ""
-    yield ("quantize", "--table", "i8.npy", "--type", "e4m3", "--out"), ["i8.npy", "i8.scales.npy"], ".npy"
+    yield ("convert", "i8.npy", "--type", "e4m3", "--out"), ["i8.npy", "i8.scales.npy"], ".npy"
     for end in ".npy", ".safetensors", ".gguf":
         named = () if end == ".npy" else ("--name", "x")
         yield ("convert", "i8.npy", "--type", "float16", *named, "--out"), ["i8.npy", "i8.scales.npy"], end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of other element types: what inlay quantize writes, inlay embed reads, and how far it is from the original."""
+"""Tables of other element types: what inlay convert writes, inlay embed reads, and how far it is from the original."""
 
 import math
 import os
@@ -16,8 +16,8 @@ DIM = 512  # a multiple of every block
 
 def types():
     """The names of all element types, as the command lists them."""
-    text = " ".join(run("quantize", "--help").stdout.decode().split())
-    return re.search(r"or fp8: (.*) --group", text).group(1).split(", ")
+    text = " ".join(run("convert", "--help").stdout.decode().split())
+    return re.search(r"byte by byte: (.*) --out", text).group(1).split(", ")
 
 
 def numbers(rows, dim):
@@ -27,7 +27,7 @@ def numbers(rows, dim):
 
 def quantize(source, kind, out, *args):
     """(largest error, root mean square, bytes before, bytes after) of a conversion that succeeds, or None."""
-    result = run("quantize", "--table", source, "--type", kind, "--out", out, "--force", *args)
+    result = run("convert", source, "--type", kind, "--out", out, "--force", *args)
     text = result.stdout.decode()
     found = re.fullmatch(r"table   (\w+) \[(\d+), (\d+)\], (\d+) bytes\nto      (\w+), (\d+) bytes\n"
                          r"error   largest (\S+), root mean square (\S+)\n", text)
@@ -41,7 +41,7 @@ def rows_back(path, kind, rows, *args):
     """What inlay embed reads of a table, as one list; or, of more ids than an argument holds, what it is as float32."""
     if rows > 1000:
         whole = path + ".whole.npy"
-        run("quantize", "--table", path, "--table-type", kind, "--type", "float32", "--out", whole, "--force")
+        run("convert", path, "--table-type", kind, "--type", "float32", "--out", whole, "--force")
         return parse_npy(read(whole))[1]
     ids = " ".join(map(str, range(rows)))
     result = run("embed", "--ids", ids, "--table", path, "--table-type", kind, "--positions", "none", "--out", "-", *args)
@@ -85,7 +85,7 @@ def test_types(directory):
         own = os.path.join(directory, kind)
         os.mkdir(own)
         out = check_conversion(own, kind, rows)
-        result = run("quantize", "--table", out, "--table-type", kind, "--type", "float32",
+        result = run("convert", out, "--table-type", kind, "--type", "float32",
                      "--out", os.path.join(own, "back.npy"))
         back = parse_npy(read(os.path.join(own, "back.npy")))[1] if result.returncode == 0 else None
         check(back == rows_back(out, kind, 7), f"{kind} to float32", result.stderr)
@@ -166,7 +166,7 @@ def test_refused(directory):
     """What cannot be converted, written or read leaves files alone."""
     source = write(os.path.join(directory, "in.npy"), table(numbers(4, 64)))
     out = write(os.path.join(directory, "out.npy"), b"the old file")
-    base = ("quantize", "--table", source, "--out", out, "--force", "--type")
+    base = ("convert", source, "--out", out, "--force", "--type")
     bad = os.path.join(directory, "bad.npy")
     before = sorted(os.listdir(directory) + ["bad.npy"])
     for value, kind, *needles in ((math.nan, "q8_0", "row 2, column 5 is nan, which q8_0 cannot hold"),
@@ -176,25 +176,25 @@ def test_refused(directory):
         rows = numbers(4, 64)
         rows[2][5] = value
         write(bad, table(rows))
-        check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", kind), 1, f"{value} in {kind}", *needles)
+        check_error(run("convert", bad, "--out", out, "--force", "--type", kind), 1, f"{value} in {kind}", *needles)
     write(bad, table(numbers(3, 64)))
-    check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", "u4_grouped_flat"), 1, "negative values",
+    check_error(run("convert", bad, "--out", out, "--force", "--type", "u4_grouped_flat"), 1, "negative values",
                 "row 0", "does not fit in u4_grouped_flat without --zeros")
     write(bad, table(numbers(3, 33)))
-    check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", "q8_0"), 1, "33 columns of q8_0",
+    check_error(run("convert", bad, "--out", out, "--force", "--type", "q8_0"), 1, "33 columns of q8_0",
                 "no row of q8_0 has 33 columns")
-    check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", "u4_grouped"), 1, "33 columns in groups", "33")
+    check_error(run("convert", bad, "--out", out, "--force", "--type", "u4_grouped"), 1, "33 columns in groups", "33")
     write(bad, table(numbers(3, 64)))
-    check_error(run("quantize", "--table", bad, "--out", out, "--force", "--type", "u4_grouped", "--group", "128"), 1,
+    check_error(run("convert", bad, "--out", out, "--force", "--type", "u4_grouped", "--group", "128"), 1,
                 "64 columns in groups of 128", "no multiple of --group 128")
-    check_error(run(*base[:3], "--type", "i8", "--out", "-"), 2, "scales to stdout", "name a file")
-    check_error(run(*base[:3], "--type", "i8", "--out", out + "x"), 2, "a name of another kind", "does not end in .npy")
-    check_error(run(*base[:3], "--type", "i8", "--out", "/nonexistent/x.npy"), 1, "no directory", "/nonexistent/x.npy")
+    check_error(run(*base[:2], "--type", "i8", "--out", "-"), 2, "scales to stdout", "name a file")
+    check_error(run(*base[:2], "--type", "i8", "--out", out + "x"), 2, "a name of another kind", "ends in none of .safetensors, .gguf and .npy")
+    check_error(run(*base[:2], "--type", "i8", "--out", "/nonexistent/x.npy"), 1, "no directory", "/nonexistent/x.npy")
     short = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
     check_error(run(*base, "i8", preexec_fn=short), 1, "a full disk", "cannot write", "out.npy", "too large")
     check(read(out) == b"the old file" and sorted(os.listdir(directory)) == before, "files are left alone",
           os.listdir(directory))
-    result = run(*base[:3], "--type", "q8_0", "--out", "-")
+    result = run(*base[:2], "--type", "q8_0", "--out", "-")
     check(parse_npy(result.stdout, "|u1")[0] == (4, 68) and "largest" in result.stderr, "--out -", result.stderr)
     # What an earlier run has left would be read as zero points.
     check(quantize(source, "u4_grouped", out, "--zeros") is not None, "with zero points")

@@ -166,22 +166,22 @@ def race(args, folder, actions, busy=()):
 
 def cases():
     """(arguments, inputs, outputs, actions)."""
-    quantize = ("quantize", "--table", "in.npy", "--out", "out.npy", "--type")
+    convert = ("convert", "in.npy", "--out", "out.npy", "--type")
     source = {"in.npy": table(ROWS)}
-    yield (*quantize, "float16"), source, ["out.npy"], ACTIONS
+    yield (*convert, "float16"), source, ["out.npy"], ACTIONS
     # Scales are placed before the rest.
     two = {"in.npy": array("|i1", (3, 8), range(24)), "in.scales.npy": number_list([1.0, 2.0, 3.0], "<f4")}
-    yield (*quantize, "i8_inverse"), two, ["out.npy", "out.scales.npy"], ("move", "other")
+    yield (*convert, "i8_inverse"), two, ["out.npy", "out.scales.npy"], ("move", "other")
     if reads_models():
         tensor = struct.pack("<24f", *[value for row in ROWS for value in row])
         part = {name: safetensors({name: ("F32", (3, 8), tensor)}) for name in ("x", "y")}
-        convert = ("convert", "--table", "x", "--type", "float16", "--out", "out.gguf")
-        yield (*convert, "in.safetensors"), {"in.safetensors": part["x"]}, ["out.gguf"], ("move", "swap")
+        rows_of = ("convert", "--table", "x", "--type", "float16", "--out", "out.gguf")
+        yield (*rows_of, "in.safetensors"), {"in.safetensors": part["x"]}, ["out.gguf"], ("move", "swap")
         index = {"weight_map": {name: f"{name}.safetensors" for name in part}}
         # The one that is opened last stands first: races begin when it is open.
         shards = {f"{name}.safetensors": part[name] for name in ("y", "x")}
         shards["in.index.json"] = json.dumps(index).encode()
-        yield (*convert, "in.index.json"), shards, ["out.gguf"], ("swap", "swap_last")
+        yield (*rows_of, "in.index.json"), shards, ["out.gguf"], ("swap", "swap_last")
 
 
 def test_races():

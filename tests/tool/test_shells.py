@@ -34,8 +34,8 @@ COMPLETED = {
     "inlay embed --table data/": "inlay embed --table data/more.npy ",
     "inlay embed --positions l": "inlay embed --positions learned:",
     "inlay embed --positions learned:r": "inlay embed --positions learned:rows.npy ",
-    "inlay quantize --type q8": "inlay quantize --type q8_0 ",
-    "inlay quantize --type=q8": "inlay quantize --type=q8_0 ",
+    "inlay convert --type q8": "inlay convert --type q8_0 ",
+    "inlay convert --type=q8": "inlay convert --type=q8_0 ",
     "inlay model pl": "inlay model plain.txt ",
     "inlay model da": "inlay model data/",
     "inlay model wi": "inlay model with\\ spaces.npy ",
@@ -43,11 +43,11 @@ COMPLETED = {
     "./inlay em": "./inlay embed ",
 }
 LISTED = {
-    "inlay ": ["--help", "--version", "convert", "embed", "info", "model", "ngram", "quantize", "selftest", "table"],
+    "inlay ": ["--help", "--version", "convert", "embed", "info", "model", "ngram", "selftest", "table"],
     "inlay info --": ["--dim", "--help"],
-    "inlay quantize --group ": ["128", "32", "64"],
-    "inlay quantize --type q5_": ["q5_0", "q5_1", "q5_k"],
-    "inlay quantize --type=q5_": ["q5_0", "q5_1", "q5_k"],
+    "inlay convert --group ": ["128", "32", "64"],
+    "inlay convert --type q5_": ["q5_0", "q5_1", "q5_k"],
+    "inlay convert --type=q5_": ["q5_0", "q5_1", "q5_k"],
     "inlay table --recipe torch-": ["torch-div", "torch-exp"],
     "inlay embed --table ": ["data/", "fixed", "random", "rows.npy", "with spaces.npy"],
 }

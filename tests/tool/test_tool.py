@@ -28,7 +28,7 @@ import test_text
 from harness import check, check_error, has_threads, run
 
 NGRAM = ("ngram", "--spec", "/none/spec.json", "--ids", "1 2")
-QUANTIZE = ("quantize", "--table", "/none/in.npy", "--type", "q8_0", "--out", "x.npy")
+TYPED = ("convert", "/none/in.npy", "--type", "q8_0", "--out", "x.npy")
 CONVERT = ("convert", "a.gguf", "--type", "i8", "--out", "x.safetensors")
 EMBED = ("embed", "--ids", "1 2", "--dim", "4")
 TABLE = ("table", "--dim", "4", "--positions", "0:2")
@@ -36,7 +36,7 @@ TABLE = ("table", "--dim", "4", "--positions", "0:2")
 USAGE = [
     ((), "no command"),
     (("frobnicate",), "'frobnicate'"),
-    (("quantise",), "unknown command 'quantise': the nearest are quantize, "),
+    (("convrt",), "unknown command 'convrt': the nearest is convert;"),
     (("--versoin",), "unknown command '--versoin': the nearest are "),
     (("--frobnicate",), "'--frobnicate'"),
     (("\x1b[31mred",), "\\x1b"),
@@ -207,20 +207,17 @@ USAGE = [
     (("ngram", "--model", "m", "--ids", "1", "--table", "model", "--seed", "1"), "--seed is the seed of --table random"),
     (("ngram", "--model", "m", "--ids", "1", "--table", "model", "--dim", "4"), "--dim has no effect on rows of a model"),
     ((*NGRAM, "stray"), "'stray'"),
-    (("quantize",), "--table is missing"),
-    (QUANTIZE[:3], "--type is missing"),
-    (QUANTIZE[:5], "--out is missing"),
-    ((*QUANTIZE, "--type", "q9_9"), "--type 'q9_9' is unknown, and the nearest are "),
-    ((*QUANTIZE, "--type", "q4_k_m"), "--type 'q4_k_m' is unknown, and the nearest are q4_k, q4_0 and q4_1"),
-    ((*QUANTIZE, "--type", "f61"), "the nearest are float16 (F16), float32 (F32) and bfloat16 (BF16)"),
-    ((*QUANTIZE, "--type", "folat"), "the nearest are float32 (float), float16 and bfloat16"),
-    ((*QUANTIZE, "--type", "GROUPED"), "--type 'GROUPED' is unknown, and the nearest are u4_grouped, "
+    ((*TYPED, "--type", "q9_9"), "--type 'q9_9' is unknown, and the nearest are "),
+    ((*TYPED, "--type", "q4_k_m"), "--type 'q4_k_m' is unknown, and the nearest are q4_k, q4_0 and q4_1"),
+    ((*TYPED, "--type", "f61"), "the nearest are float16 (F16), float32 (F32) and bfloat16 (BF16)"),
+    ((*TYPED, "--type", "folat"), "the nearest are float32 (float), float16 and bfloat16"),
+    ((*TYPED, "--type", "GROUPED"), "--type 'GROUPED' is unknown, and the nearest are u4_grouped, "
      "u4_grouped_flat and i8_grouped"),
-    ((*QUANTIZE, "--type", "Q8-0", "--zeros"), "--zeros belongs to grouped types, and q8_0 is none"),
-    ((*QUANTIZE, "--group", "32"), "--group belongs to grouped types, and q8_0 is none"),
-    ((*QUANTIZE, "--zeros"), "--zeros belongs to grouped types"),
-    ((*QUANTIZE, "--type", "u4_grouped", "--group", "33"), "--group 33 is none of 32, 64 and 128"),
-    ((*QUANTIZE, "--type", "u4_grouped", "--group", "256"), "--group '256'"),
+    ((*TYPED, "--type", "Q8-0", "--zeros"), "--zeros belongs to grouped types, and q8_0 is none"),
+    ((*TYPED, "--group", "32"), "--group belongs to grouped types, and q8_0 is none"),
+    ((*TYPED, "--zeros"), "--zeros belongs to grouped types"),
+    ((*TYPED, "--type", "u4_grouped", "--group", "33"), "--group 33 is none of 32, 64 and 128"),
+    ((*TYPED, "--type", "u4_grouped", "--group", "256"), "--group '256'"),
     (("model",), "FILE is missing"),
     (("model", "a", "b"), "stray argument 'b'"),
     (("model", "--json"), "'--json'"),
@@ -230,7 +227,6 @@ USAGE = [
     ((*CONVERT, "stray"), "stray argument 'stray'"),
     ((*CONVERT, "--type", "q8_0"), "--type q8_0: safetensors files have no such elements, but float32, float16,"),
     ((*CONVERT, "--out", "x.bin"), "--out 'x.bin' ends in none of .safetensors, .gguf and .npy"),
-    ((*CONVERT, "--out", "-"), "--out '-' ends in none of"),
     ((*CONVERT, "--group", "32"), "--group belongs to grouped types"),
     ((*CONVERT, "--table-type", "i8"), "--table-type is for .npy files, and 'a.gguf' is none"),
     (("convert", "a.npy", *CONVERT[2:], "--table", "x"), "--table names a tensor, and 'a.npy'"),
@@ -279,7 +275,7 @@ def test_names():
 
 def test_help():
     for args in ("--help",), ("-h",), ("embed", "--help"), ("embed", "-h"), ("table", "--help"), ("ngram", "--help"), \
-            ("quantize", "--help"), ("model", "--help"), ("convert", "--help"), ("info", "--help"), \
+            ("model", "--help"), ("convert", "--help"), ("info", "--help"), \
             ("selftest", "--help"):
         result = run(*args)
         good = result.returncode == 0 and result.stdout.startswith(b"Usage: inlay ") and not result.stderr

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay convert`: a table of a model file or a .npy file to another element type, in a new file of any format; and
- * `inlay quantize`, which does the same from one .npy file to another. Rows of a type that stays are copied byte by
- * byte; all others are dequantised by inlay_gather() and quantised by inlay_table_quantize(): a piece at a time, in
- * memory that does not grow with the table, with a report of how far what is read back lies from it.
+ * `inlay convert`: a table of a model file or a .npy file to another element type, in a new file of any format. Rows of
+ * a type that stays are copied byte by byte; all others are dequantised by inlay_gather() and quantised by
+ * inlay_table_quantize(): a piece at a time, in memory that does not grow with the table, with a report of how far what
+ * is read back lies from it.
  */
 #include <math.h>
 #include <stdio.h>

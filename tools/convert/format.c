@@ -196,8 +196,9 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 
 int format_of_path(const char *path, inlay_element_type type, const struct format **found)
 {
+    const char *named = strcmp(path, "-") == 0 ? ".npy" : path;
     size_t i = 0;
-    while (i < FORMATS && !inlay_ends_in(path, formats[i].suffix))
+    while (i < FORMATS && !inlay_ends_in(named, formats[i].suffix))
         i++;
     if (i == FORMATS)
         return misused("--out %s ends in none of .safetensors, .gguf and .npy", shown(path));

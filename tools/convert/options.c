@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command lines of `inlay convert` and `inlay quantize`. As with `inlay embed`, an option that would have no effect
- * beside the others is refused.
+ * The command line of `inlay convert`. As with `inlay embed`, an option that would have no effect beside the others is
+ * refused.
  */
 #include "convert/options.h"
 
@@ -27,52 +27,29 @@ static const char usage[] = "Usage: inlay convert FROM --type TYPE --out FILE [o
 
 #define FIELD(name) offsetof(struct convert_options, name)
 
-/* What both commands say of their options. */
-#define NEW_TYPE "the new element type, in capitals or not, or a synonym of it such as f16, half, int8 or fp8"
-static const char group_help[] = "columns for each scale of the grouped types (default: 32)";
-static const char zeros_help[] = "give the grouped types zero points";
-static const char table_type_help[] = "its element type, one of those of --type, where its elements do not say it";
-static const char dim_help[] = "its columns, where the bytes of a row do not say them: odd ones of u4_rowwise";
-
 static const struct option_rule rules[] = {
     {"table", "NAME", OPTION_TEXT, FIELD(table),
      .help = "the tensor to convert, whose scales are found by the conventions of checkpoints; a * stands for the "
              "numbers from 0 on of tensors that hold its rows in turn (default: the only tensor that can be a table)"},
     {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES,
-     .help = NEW_TYPE "; a table that has it already is copied byte by byte:"},
+     .help = "the new element type, in capitals or not, or a synonym of it such as f16, half, int8 or fp8; a table that "
+             "has it already is copied byte by byte:"},
     {"out", "FILE", OPTION_TEXT, FIELD(out),
      .help = "where to write the table; the end says how. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
              "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
-             "FILE.npy: all types, as inlay quantize writes them"},
+             "FILE.npy: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks; scales and zero "
+             "points in arrays of their own go to FILE.scales.npy and FILE.zeros.npy, where inlay embed --table "
+             "FILE.npy --table-type TYPE finds them. - is FILE.npy on stdout, for types without such arrays"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
-    {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128, .help = group_help},
-    {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = zeros_help},
-    {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES, .help = table_type_help,
-     .heading = "\nIf FROM is a .npy file, which is read as inlay quantize reads it:\n"},
-    {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = dim_help},
-    {.name = NULL},
-};
-
-static const char quantize_usage[] = "Usage: inlay quantize --table IN.npy --type TYPE --out OUT.npy\n"
-                                     "\n"
-                                     "Converts a table [rows, dim] to another element type and prints how many bytes\n"
-                                     "that takes and how far the numbers are from those before.\n"
-                                     "\n";
-
-static const struct option_rule quantize_rules[] = {
-    {"table", "FILE.npy", OPTION_TEXT, FIELD(from), .help = "the table to convert"},
-    {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES, .help = table_type_help},
-    {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = dim_help},
-    {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES, .help = NEW_TYPE ":"},
-    {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128, .help = group_help},
-    {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = zeros_help},
-    {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
-     .help =
-         "where to write the table: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks. "
-         "Scales and zero points in arrays of their own go beside it, to FILE.scales.npy and FILE.zeros.npy; inlay "
-         "embed --table FILE.npy --table-type TYPE reads them there. - is stdout, for types without such arrays"},
-    {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
+    {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,
+     .help = "columns for each scale of the grouped types (default: 32)"},
+    {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "give the grouped types zero points"},
+    {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
+     .help = "its element type, one of those of --type, where its elements do not say it",
+     .heading = "\nIf FROM is a .npy file, with scales and zero points beside it:\n"},
+    {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,
+     .help = "its columns, where the bytes of a row do not say them: odd ones of u4_rowwise"},
     {.name = NULL},
 };
 
@@ -109,23 +86,16 @@ static int check_files(const struct convert_options *options, const struct comma
 
 int convert_options_parse(int argc, char **argv, struct convert_options *options)
 {
-    const bool quantizes = strcmp(argv[0], "quantize") == 0;
     struct command_line line = {.usage = usage, .rules = rules, .operand = &options->from};
-    if (quantizes)
-        line = (struct command_line){.usage = quantize_usage, .rules = quantize_rules};
     *options = (struct convert_options){.group = DEFAULT_GROUP};
     TRY(options_parse(&line, argc, argv, options));
     if (options->from == NULL)
-        return misused(quantizes ? "--table is missing: the file to convert"
-                                 : "FROM is missing: the file with the table");
+        return misused("FROM is missing: the file with the table");
     if (options->type == 0)
         return misused("--type is missing: the element type to convert to");
     if (options->out == NULL)
         return misused("--out is missing: where to write the table");
-    if (quantizes && strcmp(options->out, "-") != 0 && !inlay_ends_in(options->out, ".npy"))
-        return misused("--out %s does not end in .npy", shown(options->out));
-    TRY(format_of_path(quantizes ? ".npy" : options->out, options->type, &options->format));
-    if (!quantizes)
-        TRY(check_files(options, &line));
+    TRY(format_of_path(options->out, options->type, &options->format));
+    TRY(check_files(options, &line));
     return check_group(options, &line);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the command lines of `inlay convert` and `inlay quantize` say, checked as far as that goes without opening a
- * file. This part must not open, read or convert anything.
+ * What the command line of `inlay convert` says, checked as far as that goes without opening a file. This part must not
+ * open, read or convert anything.
  */
 #pragma once
 
@@ -26,5 +26,5 @@ struct convert_options {
     bool force;
 };
 
-/** Parses argv into *options, or prints help: HELPED. argv[0] says which of the two commands it is. */
+/** Parses argv into *options, or prints help: HELPED. */
 int convert_options_parse(int argc, char **argv, struct convert_options *options);

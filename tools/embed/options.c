@@ -76,7 +76,7 @@ static const struct option_rule rules[] = {
              "--table NAME only that tensor is taken from it, and all else is as without --model"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "element type of the file (default: what its elements say, which are float32, float16, bfloat16 as '<u2', "
-             "or i8); scales and zero points lie beside it in FILE.scales.npy and FILE.zeros.npy, as inlay quantize "
+             "or i8); scales and zero points lie beside it in FILE.scales.npy and FILE.zeros.npy, as inlay convert "
              "writes them:"},
     {"vocab", "N", OPTION_INTEGER, FIELD(vocab), 1, INLAY_POSITION_LIMIT,
      .help = "rows (default: as many as the text or the ids need)"},

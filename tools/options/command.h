@@ -14,8 +14,7 @@ int command_table(int argc, char **argv);
 /** `inlay ngram`: row ids or rows of hashed n-grams. */
 int command_ngram(int argc, char **argv);
 
-/** `inlay convert`: a table of a model file as another element type, in a model file; and `inlay quantize`, from one
-    .npy file to another. */
+/** `inlay convert`: a table of a file as another element type, in a new file. */
 int command_convert(int argc, char **argv);
 
 /** `inlay model`: what a model file holds. */
