@@ -9,7 +9,6 @@
 
 #include <inlay/inlay.h>
 
-#include "inputs/model_file.h"
 #include "options/command.h"
 #include "options/options.h"
 #include "options/threads.h"
@@ -99,7 +98,6 @@ int command_info(int argc, char **argv)
     printf("sleef     %s\n", INLAY_SLEEF_VERSION);
     printf("threads   %s\n", threads_library);
     printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
-    printf("models    %s\n", model_formats);
     print_source();
     print_defaults((size_t)dim);
     return DONE;

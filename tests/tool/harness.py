@@ -76,11 +76,6 @@ def draws_pictures():
     return "pictures  none" not in run("info").stdout.decode()
 
 
-def reads_models():
-    """Whether this build of the command reads model files."""
-    return "models    none" not in run("info").stdout.decode()
-
-
 def has_threads():
     """Whether this build of the command runs more than one thread."""
     return "threads   none" not in run("info").stdout.decode()

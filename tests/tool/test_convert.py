@@ -10,8 +10,7 @@ import resource
 import struct
 
 from harness import (
-    array, check, check_error, parse_gguf, parse_npy, parse_safetensors, read, reads_models, run, safetensors, table,
-    write,
+    array, check, check_error, parse_gguf, parse_npy, parse_safetensors, read, run, safetensors, table, write,
 )
 from test_quantize import numbers, types
 
@@ -162,9 +161,6 @@ def test_refused(directory):
 
 def test_models(directory):
     """Model files are read: every type back, tensors in pieces, scales of several kinds."""
-    if not reads_models():
-        check_error(run("convert", "x.gguf", "--type", "i8", "--out", "x.npy"), 1, "no model files", "built without")
-        return
     source = write(os.path.join(directory, "in.npy"), table(numbers(7, DIM)))
     for kinds, end in (SAFETENSORS, ".safetensors"), (GGUF, ".gguf"):
         for kind in kinds:

@@ -14,7 +14,7 @@ import time
 
 from harness import (
     COMMAND, TIMEOUT, array, check, check_error, draws_pictures, has_threads, memory_limit, number_list, parse_npy,
-    png_size, read, reads_models, run, table, write,
+    png_size, read, run, table, write,
 )
 
 SMALL = ("embed", "--ids", "1 2 3", "--dim", "4")
@@ -64,8 +64,7 @@ def test_reading(directory, faulty):
     for number in 1, 2:
         check_error(faulty(f"read {number} {errno.EIO}", *rows), 1, f"read {number} fails", "cannot read", "rows.npy")
     test_reading_spec(directory, faulty)
-    if reads_models():
-        test_reading_directory(os.path.join(directory, "model"), path, faulty)
+    test_reading_directory(os.path.join(directory, "model"), path, faulty)
 
 
 def test_reading_directory(folder, path, faulty):

@@ -7,8 +7,7 @@ import re
 import struct
 
 from harness import (
-    check, check_error, draws_pictures, gguf, memory_limit, png_size, read, reads_models, run, safetensors,
-    table, vectors, write,
+    check, check_error, draws_pictures, gguf, memory_limit, png_size, read, run, safetensors, table, vectors, write,
 )
 from test_numbers import f32
 from test_quantize import numbers
@@ -284,12 +283,6 @@ def test_ngram_layers(directory, multipliers, moduli):
 
 
 def run_all(directory):
-    if not reads_models():
-        print("skipped: model files, which this build does not read")
-        check_error(run("model", "x"), 1, "no model files", "built without libinlay-file")
-        check_error(run("embed", "--ids", "1", "--model", "x"), 1, "no model files", "built without libinlay-file")
-        check_error(run("ngram", "--ids", "1", "--model", "x"), 1, "no model files", "built without libinlay-file")
-        return
     for test in test_listing, test_several, test_evil, test_hostile, test_tables, test_layers, test_ngrams:
         own = os.path.join(directory, test.__name__)
         os.mkdir(own)

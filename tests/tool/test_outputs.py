@@ -7,8 +7,7 @@ import os
 import struct
 
 from harness import (
-    check, check_error, draws_pictures, gguf, number_list, parse_npy, read, reads_models, run,
-    safetensors, table, write,
+    check, check_error, draws_pictures, gguf, number_list, parse_npy, read, run, safetensors, table, write,
 )
 
 OLD = b"somebody's file"
@@ -29,19 +28,18 @@ def make_inputs():
     write("spec.json", json.dumps(spec).encode())
     write("map.npy", number_list(range(9), "<i4"))
     write("ids.npy", number_list([1, 2, 3], "<i8"))
-    if reads_models():
-        write("m.safetensors", safetensors({"wte.weight": ("F32", (4, 32), TENSOR)}))
-        write("m.gguf", gguf({"token_embd.weight": (0, (4, 32), TENSOR)}))
-        for part in range(3):  # the first has no tensors
-            tensors = {f"rows.{part - 1}": (0, (4, 32), TENSOR)} if part else {}
-            write(f"s-0000{part + 1}-of-00003.gguf",
-                  gguf(tensors, {"split.no": part, "split.count": 3, "split.tensors.count": 2}))
-        os.mkdir("model")
-        write("model/config.json", b'{"model_type": "gpt2"}')
-        write("model/part.safetensors", safetensors(
-            {"wte.weight": ("F32", (4, 32), TENSOR), "wpe.weight": ("F32", (4, 32), TENSOR)}))
-        write("model/model.safetensors.index.json", json.dumps(
-            {"weight_map": {"wte.weight": "part.safetensors", "wpe.weight": "part.safetensors"}}).encode())
+    write("m.safetensors", safetensors({"wte.weight": ("F32", (4, 32), TENSOR)}))
+    write("m.gguf", gguf({"token_embd.weight": (0, (4, 32), TENSOR)}))
+    for part in range(3):  # the first has no tensors
+        tensors = {f"rows.{part - 1}": (0, (4, 32), TENSOR)} if part else {}
+        write(f"s-0000{part + 1}-of-00003.gguf",
+              gguf(tensors, {"split.no": part, "split.count": 3, "split.tensors.count": 2}))
+    os.mkdir("model")
+    write("model/config.json", b'{"model_type": "gpt2"}')
+    write("model/part.safetensors", safetensors(
+        {"wte.weight": ("F32", (4, 32), TENSOR), "wpe.weight": ("F32", (4, 32), TENSOR)}))
+    write("model/model.safetensors.index.json", json.dumps(
+        {"weight_map": {"wte.weight": "part.safetensors", "wpe.weight": "part.safetensors"}}).encode())
 
 
 def writers():
@@ -65,14 +63,13 @@ def writers():
     ngram = ("ngram", "--spec", "spec.json", "--token-map", "map.npy", "--ids-file", "ids.npy")
     yield (*ngram, "--out"), ["spec.json", "map.npy", "ids.npy"], ""
     yield (*ngram, "--table", "w.npy", "--out"), ["spec.json", "map.npy", "ids.npy", "w.npy"], ""
-    if reads_models():
-        model = [f"model/{name}" for name in ("config.json", "part.safetensors", "model.safetensors.index.json")]
-        parts = [f"s-0000{part}-of-00003.gguf" for part in (1, 2, 3)]
-        yield ("embed", "--model", "model", "--ids", "1", "--out"), model, ""
-        yield ("convert", "m.safetensors", "--type", "i8", "--out"), ["m.safetensors"], ".safetensors"
-        yield ("convert", "m.gguf", "--type", "q8_0", "--out"), ["m.gguf"], ".gguf"
-        yield ("convert", parts[1], "--table", "rows.*", "--name", "x", "--type", "q8_0", "--out"), parts, ".gguf"
-        yield ("embed", "--model", "m.safetensors", "--table", "wte.weight", "--ids", "1", "--out"), ["m.safetensors"], ""
+    model = [f"model/{name}" for name in ("config.json", "part.safetensors", "model.safetensors.index.json")]
+    parts = [f"s-0000{part}-of-00003.gguf" for part in (1, 2, 3)]
+    yield ("embed", "--model", "model", "--ids", "1", "--out"), model, ""
+    yield ("convert", "m.safetensors", "--type", "i8", "--out"), ["m.safetensors"], ".safetensors"
+    yield ("convert", "m.gguf", "--type", "q8_0", "--out"), ["m.gguf"], ".gguf"
+    yield ("convert", parts[1], "--table", "rows.*", "--name", "x", "--type", "q8_0", "--out"), parts, ".gguf"
+    yield ("embed", "--model", "m.safetensors", "--table", "wte.weight", "--ids", "1", "--out"), ["m.safetensors"], ""
 
 
 def write_by(args, out, *more):

@@ -232,6 +232,8 @@ def test_hostile(directory):
         write(path, kept)
     check_error(embed("u4_grouped", "--dim", "32"), 1, "another dim", "--dim 32 contradicts", "dim 64")
     check(embed("u4_grouped", "--dim", "64").returncode == 0, "the dim of the file")
+    check_error(run("convert", source, "--dim", "63", "--type", "i8", "--out", "x.npy"), 1, "another dim",
+                "--dim 63 contradicts", "dim 64")
     # Optional zero points that are missing.
     os.unlink(zeros)
     check(embed("u4_grouped").returncode == 0, "without zero points")

@@ -15,7 +15,7 @@ import struct
 import subprocess
 import sys
 
-from harness import COMMAND, array, check, memory_limit, number_list, read, reads_models, safetensors, table, write
+from harness import COMMAND, array, check, memory_limit, number_list, read, safetensors, table, write
 
 TRACEME, CONTINUE, SYSCALL = 0, 7, 24  # requests of ptrace
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -172,16 +172,15 @@ def cases():
     # Scales are placed before the rest.
     two = {"in.npy": array("|i1", (3, 8), range(24)), "in.scales.npy": number_list([1.0, 2.0, 3.0], "<f4")}
     yield (*convert, "i8_inverse"), two, ["out.npy", "out.scales.npy"], ("move", "other")
-    if reads_models():
-        tensor = struct.pack("<24f", *[value for row in ROWS for value in row])
-        part = {name: safetensors({name: ("F32", (3, 8), tensor)}) for name in ("x", "y")}
-        rows_of = ("convert", "--table", "x", "--type", "float16", "--out", "out.gguf")
-        yield (*rows_of, "in.safetensors"), {"in.safetensors": part["x"]}, ["out.gguf"], ("move", "swap")
-        index = {"weight_map": {name: f"{name}.safetensors" for name in part}}
-        # The one that is opened last stands first: races begin when it is open.
-        shards = {f"{name}.safetensors": part[name] for name in ("y", "x")}
-        shards["in.index.json"] = json.dumps(index).encode()
-        yield (*rows_of, "in.index.json"), shards, ["out.gguf"], ("swap", "swap_last")
+    tensor = struct.pack("<24f", *[value for row in ROWS for value in row])
+    part = {name: safetensors({name: ("F32", (3, 8), tensor)}) for name in ("x", "y")}
+    rows_of = ("convert", "--table", "x", "--type", "float16", "--out", "out.gguf")
+    yield (*rows_of, "in.safetensors"), {"in.safetensors": part["x"]}, ["out.gguf"], ("move", "swap")
+    index = {"weight_map": {name: f"{name}.safetensors" for name in part}}
+    # The one that is opened last stands first: races begin when it is open.
+    shards = {f"{name}.safetensors": part[name] for name in ("y", "x")}
+    shards["in.index.json"] = json.dumps(index).encode()
+    yield (*rows_of, "in.index.json"), shards, ["out.gguf"], ("swap", "swap_last")
 
 
 def test_races():

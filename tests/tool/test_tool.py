@@ -36,7 +36,7 @@ TABLE = ("table", "--dim", "4", "--positions", "0:2")
 USAGE = [
     ((), "no command"),
     (("frobnicate",), "'frobnicate'"),
-    (("convrt",), "unknown command 'convrt': the nearest is convert;"),
+    (("convrt",), "unknown command 'convrt': the nearest are convert, ngram and model"),
     (("--versoin",), "unknown command '--versoin': the nearest are "),
     (("--frobnicate",), "'--frobnicate'"),
     (("\x1b[31mred",), "\\x1b"),
@@ -301,7 +301,7 @@ def isas(env=None):
 def test_info():
     in_use, runs, text = isas()
     check(in_use == runs[0], "the best ISA is in use", text)
-    for key in "version", "sleef", "threads", "pictures", "models":
+    for key in "version", "sleef", "threads", "pictures":
         check(f"\n{key} " in "\n" + text, f"info tells {key}", text)
     # Only sums of products: a sinusoid may differ in its last bit between scalar and the others.
     gather = ("embed", "--ids", "3 1 2", "--dim", "67", "--table", "random", "--positions", "none", "--scale", "sqrt")

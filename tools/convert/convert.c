@@ -67,7 +67,7 @@ static int prepare(struct conversion *c)
     const char *tensor = options->table, *type = enum_name(ELEMENT_TYPES, (int)options->type);
     TRY(inlay_ends_in(options->from, ".npy")
             ? weights_load(options->from, options->table_type, (size_t)options->dim, &c->from)
-            : weights_map(options->from, &tensor, &c->from));
+            : weights_map(options->from, &tensor, 0, &c->from));
     *to = (struct new_table){.path = options->out, .type = options->type, .rows = from->rows, .dim = from->dim};
     to->name = options->name != NULL ? options->name : tensor;
     to->group = stored_in_groups(to->type) ? (uint32_t)options->group : 0;

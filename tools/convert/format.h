@@ -45,8 +45,8 @@ struct format {
     size_t alignment; /**< the file of the elements is padded with zeros to a multiple of this; 1: it is not */
 };
 
-/** Finds the format that a path names by its end; "-" is .npy. MISUSED, with a message, where it names none or one without such
-    elements. */
+/** Finds the format that a path names by its end; "-" is .npy. MISUSED, with a message, where it names none or one
+   without such elements. */
 int format_of_path(const char *path, inlay_element_type type, const struct format **found);
 
 /** Writes bytes of an array and moves its place behind them. */

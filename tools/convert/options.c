@@ -32,14 +32,16 @@ static const struct option_rule rules[] = {
      .help = "the tensor to convert, whose scales are found by the conventions of checkpoints; a * stands for the "
              "numbers from 0 on of tensors that hold its rows in turn (default: the only tensor that can be a table)"},
     {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES,
-     .help = "the new element type, in capitals or not, or a synonym of it such as f16, half, int8 or fp8; a table that "
-             "has it already is copied byte by byte:"},
+     .help =
+         "the new element type, in capitals or not, or a synonym of it such as f16, half, int8 or fp8; a table that "
+         "has it already is copied byte by byte:"},
     {"out", "FILE", OPTION_TEXT, FIELD(out),
-     .help = "where to write the table; the end says how. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
-             "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
-             "FILE.npy: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks; scales and zero "
-             "points in arrays of their own go to FILE.scales.npy and FILE.zeros.npy, where inlay embed --table "
-             "FILE.npy --table-type TYPE finds them. - is FILE.npy on stdout, for types without such arrays"},
+     .help =
+         "where to write the table; the end says how. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
+         "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
+         "FILE.npy: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks; scales and zero "
+         "points in arrays of their own go to FILE.scales.npy and FILE.zeros.npy, where inlay embed --table "
+         "FILE.npy --table-type TYPE finds them. - is FILE.npy on stdout, for types without such arrays"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
     {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,

@@ -61,12 +61,9 @@ static int load_token_table(struct embedding *e)
     const struct embed_options *options = &e->options;
     const inlay_table *table = &e->table.view;
     const char *name = options->table_name;
-    TRY(options->table == TABLE_TENSOR
-            ? model_table_open(options->model, &name, &e->model, &e->table.view, &e->table.factor)
-            : weights_load(name, options->table_type, (size_t)options->dim, &e->table));
-    if (options->dim != 0 && (size_t)options->dim != table->dim)
-        return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim, shown(name),
-                      table->dim);
+    TRY(options->table == TABLE_TENSOR ? weights_map(options->model, &name, (size_t)options->dim, &e->table)
+                                       : weights_load(name, options->table_type, (size_t)options->dim, &e->table));
+    e->model = e->table.model;
     if (options->vocab != 0 && (size_t)options->vocab != table->rows)
         return failed("--vocab %" PRId64 " contradicts %s, which has %zu rows: drop --vocab", options->vocab,
                       shown(name), table->rows);

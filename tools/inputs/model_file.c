@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_file.h by libinlay-file. Its messages are ASCII and name file and tensor, so that they are printed as they are.
+ * The readers of model_file.h. Messages of libinlay-file are ASCII and name file and tensor, so that they are printed
+ * as they are.
  */
 #include "inputs/model_file.h"
 
@@ -10,8 +11,6 @@
 #include "text/message.h"
 
 enum { RESIDENT_BYTES = 256 << 20 }; /* of a mapping, so that a large file does not displace everything else */
-
-const char model_formats[] = "safetensors, GGUF, npy";
 
 int model_open(const char *path, struct model *model)
 {
@@ -26,36 +25,6 @@ int model_open(const char *path, struct model *model)
             .st_mode = S_IFREG, .st_dev = (dev_t)opened->device, .st_ino = (ino_t)opened->inode};
         TRY(input_note(&status, shown(opened->path)));
     }
-    return DONE;
-}
-
-/* Finds the only tensor that can be a table. */
-static int find_table(const char *path, const inlay_file *file, const char **name)
-{
-    size_t found = 0;
-    for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
-        const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
-        if (tensor->element == 0 || tensor->rank != 2)
-            continue;
-        *name = tensor->name;
-        found++;
-    }
-    return found == 1 ? DONE
-                      : failed("%s has %zu tensors that can be tables: name one by --table, as inlay model lists them",
-                               shown(path), found);
-}
-
-int model_table_open(const char *path, const char **name, struct model *model, inlay_table *view, float *factor)
-{
-    inlay_file_error error;
-    inlay_file_table table;
-    TRY(model_open(path, model));
-    if (*name == NULL)
-        TRY(find_table(path, model->file, name));
-    if (inlay_file_table_of(model->file, *name, &table, &error) != INLAY_FILE_OK)
-        return failed("%s", error.message);
-    *view = table.view;
-    *factor = table.scale;
     return DONE;
 }
 

@@ -135,6 +135,14 @@ static int load_beside(const char *path, int which, struct weights *weights)
     return check_beside(path, which, &npy, &wanted);
 }
 
+/* Refuses a table of another dim than the one that is given, if one is. */
+static int check_dim(const char *name, size_t dim, const inlay_table *table)
+{
+    return dim == 0 || dim == table->dim
+               ? DONE
+               : failed("--dim %zu contradicts %s, which has dim %zu: drop --dim", dim, shown(name), table->dim);
+}
+
 int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights)
 {
     struct npy npy;
@@ -145,10 +153,35 @@ int weights_load(const char *path, inlay_element_type type, size_t dim, struct w
     TRY(load_beside(path, ARRAY_ZEROS, weights));
     weights->view.scales = weights->arrays[ARRAY_SCALES];
     weights->view.zeros = weights->arrays[ARRAY_ZEROS];
-    return DONE;
+    return check_dim(path, dim, &weights->view);
 }
 
-int weights_map(const char *path, const char **name, struct weights *weights)
+/* Finds the only tensor that can be a table. */
+static int find_table(const char *path, const inlay_file *file, const char **name)
 {
-    return model_table_open(path, name, &weights->model, &weights->view, &weights->factor);
+    size_t found = 0;
+    for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
+        const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
+        if (tensor->element == 0 || tensor->rank != 2)
+            continue;
+        *name = tensor->name;
+        found++;
+    }
+    return found == 1 ? DONE
+                      : failed("%s has %zu tensors that can be tables: name one by --table, as inlay model lists them",
+                               shown(path), found);
+}
+
+int weights_map(const char *path, const char **name, size_t dim, struct weights *weights)
+{
+    inlay_file_error error;
+    inlay_file_table table;
+    TRY(model_open(path, &weights->model));
+    if (*name == NULL)
+        TRY(find_table(path, weights->model.file, name));
+    if (inlay_file_table_of(weights->model.file, *name, &table, &error) != INLAY_FILE_OK)
+        return failed("%s", error.message);
+    weights->view = table.view;
+    weights->factor = table.scale;
+    return check_dim(*name, dim, &weights->view);
 }

@@ -33,9 +33,14 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
  * Loads a table from a .npy file and the files beside it.
  *
  * @param type  0: what the file says by the type of its elements
- * @param dim   0, or a dim to prefer where the bytes of a row do not tell it
+ * @param dim   0, or the dim that the table must have; rows of u4_rowwise with an odd dim do not tell it
  */
 int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights);
 
-/** Takes a table of a model file, as model_table_open() does. */
-int weights_map(const char *path, const char **name, struct weights *weights);
+/**
+ * Opens a model file and takes a table of it.
+ *
+ * @param name  what inlay_file_table_of() takes; null: the only tensor that can be a table, whose name is written there
+ * @param dim   0, or the dim that the table must have
+ */
+int weights_map(const char *path, const char **name, size_t dim, struct weights *weights);

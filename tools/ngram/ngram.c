@@ -182,9 +182,6 @@ static int load_table(struct hashing *h, size_t i, size_t rows, const char *path
     const struct ngram_options *options = &h->options;
     const inlay_table *table = &h->weights[i].view;
     TRY(weights_load(path, options->table_type, (size_t)options->dim, &h->weights[i]));
-    if (options->dim != 0 && (size_t)options->dim != table->dim)
-        return failed("--dim %" PRId64 " contradicts %s, which has dim %zu: drop --dim", options->dim, shown(path),
-                      table->dim);
     if (h->dim != 0 && h->dim != table->dim)
         return failed("%s has dim %zu and %s %zu: all tables must have the same", shown(path), table->dim,
                       shown(options->given[0].table), h->dim);
