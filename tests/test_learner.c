@@ -39,18 +39,18 @@ enum { LEFT_BEHIND_BYTES = 96 * KIB };
 static uint64_t left_behind = 20000;
 
 /* Runs a call of `bytes` as routes do: block by block, with the last quarter, or all but the first, from the other
-   source of positions if the options say so. */
+   source of positions if the choices say so. */
 static struct spent run_call(struct inlay_learner *learner, const struct costs *costs, size_t bytes, bool lone,
-                             struct inlay_options options, inlay_prefetch expected)
+                             struct inlay_choices choices, inlay_prefetch expected)
 {
     static int in_use = -1;
     static size_t since = 0;
     struct inlay_pace pace;
     struct spent spent = {.bytes = bytes};
     const uint64_t begin = fake_time;
-    inlay_learner_join(learner, bytes, bytes, lone, &options);
-    inlay_pace_begin(&pace, &options);
-    const size_t first = !options.tries_source || options.whole ? bytes : options.computes ? bytes / 4 : bytes / 4 * 3;
+    inlay_learner_join(learner, bytes, bytes, lone, &choices);
+    inlay_pace_begin(&pace, &choices);
+    const size_t first = !choices.tries_source || choices.whole ? bytes : choices.computes ? bytes / 4 : bytes / 4 * 3;
     for (size_t at = 0; at < bytes; at += BLOCK) {
         if (first < bytes && at == 0)
             inlay_pace_source(&pace, false);
@@ -73,12 +73,12 @@ static struct spent run_call(struct inlay_learner *learner, const struct costs *
     return spent;
 }
 
-static struct inlay_options options_of(inlay_prefetch prefetch, bool computes, bool either)
+static struct inlay_choices choices_of(inlay_prefetch prefetch, bool computes, bool either)
 {
-    struct inlay_options options = {
+    struct inlay_choices choices = {
         .prefetchers = {INLAY_PREFETCHER_ROWS, INLAY_PREFETCHER_SINUSOIDS}, .computes = computes, .either = either};
-    inlay_options_begin(&options, prefetch);
-    return options;
+    inlay_choices_begin(&choices, prefetch);
+    return choices;
 }
 
 /* Every strategy takes 1.4 times as long as `best`. */
@@ -124,14 +124,14 @@ START_TEST(the_fastest_is_found)
         for (int best = INLAY_PREFETCH_NONE; best < INLAY_STRATEGIES; best++) {
             struct inlay_learner *learner = new_learner();
             const struct costs costs = costs_with((inlay_prefetch)best, false);
-            const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+            const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
             for (size_t bytes = 0; bytes < 512 * MIB; bytes += sizes[s])
-                run_call(learner, &costs, sizes[s], false, options, INLAY_PREFETCH_L2_BESIDE_8);
+                run_call(learner, &costs, sizes[s], false, choices, INLAY_PREFETCH_L2_BESIDE_8);
             const inlay_learnt learnt = learnt_by(learner);
             EXPECT(learnt.prefetch[s] == best, "class %zu: %d was chosen, %d is best", s, learnt.prefetch[s], best);
             struct spent last = {0};
             for (int call = 0; call < 512; call++) {
-                const struct spent spent = run_call(learner, &costs, sizes[s], false, options, (inlay_prefetch)best);
+                const struct spent spent = run_call(learner, &costs, sizes[s], false, choices, (inlay_prefetch)best);
                 last.bytes += spent.bytes;
                 last.others += spent.others;
             }
@@ -149,10 +149,10 @@ START_TEST(trying_has_a_bound)
     for (size_t s = 0; s < 3; s++) {
         struct inlay_learner *learner = new_learner();
         const struct costs costs = costs_with(INLAY_PREFETCH_L2_BESIDE_8, false);
-        const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+        const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
         size_t others = 0, bytes = 0;
         while (bytes < 64 * MIB) {
-            others += run_call(learner, &costs, sizes[s], false, options, INLAY_PREFETCH_L2_BESIDE_8).others;
+            others += run_call(learner, &costs, sizes[s], false, choices, INLAY_PREFETCH_L2_BESIDE_8).others;
             bytes += sizes[s];
         }
         EXPECT(others * 4 <= bytes, "class %zu: %zu of %zu bytes tried other strategies", s, others, bytes);
@@ -161,7 +161,7 @@ START_TEST(trying_has_a_bound)
         learner = new_learner();
         uint64_t first_ten = 0;
         for (int call = 0; call < 10; call++)
-            first_ten += run_call(learner, &costs, sizes[s], false, options, INLAY_PREFETCH_L2_BESIDE_8).ticks;
+            first_ten += run_call(learner, &costs, sizes[s], false, choices, INLAY_PREFETCH_L2_BESIDE_8).ticks;
         EXPECT(first_ten <= 10 * sizes[s] * 115 / 100, "class %zu: the first ten calls took %.3f of settled ones", s,
                (double)first_ten / (10 * (double)sizes[s]));
         free_learner(learner);
@@ -178,7 +178,7 @@ START_TEST(a_change_is_followed)
         struct costs text = costs_with(INLAY_PREFETCH_NONE, false);
         for (int i = 0; i < INLAY_STRATEGIES; i++)
             text.of[0][i] /= 3;
-        const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+        const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
         const struct {
             const struct costs *costs;
             inlay_prefetch best;
@@ -186,7 +186,7 @@ START_TEST(a_change_is_followed)
             {&uniform, INLAY_PREFETCH_L2_BLOCKS}, {&text, INLAY_PREFETCH_NONE}, {&uniform, INLAY_PREFETCH_L2_BLOCKS}};
         for (size_t phase = 0; phase < 3; phase++) {
             for (size_t bytes = 0; bytes < 512 * MIB; bytes += sizes[s])
-                run_call(learner, phases[phase].costs, sizes[s], false, options, phases[phase].best);
+                run_call(learner, phases[phase].costs, sizes[s], false, choices, phases[phase].best);
             const inlay_learnt learnt = learnt_by(learner);
             EXPECT(learnt.prefetch[s] == phases[phase].best, "class %zu, phase %zu: %d is not the best", s, phase,
                    learnt.prefetch[s]);
@@ -196,7 +196,7 @@ START_TEST(a_change_is_followed)
             const inlay_prefetch best = i == 0 ? INLAY_PREFETCH_L1_BESIDE_2 : INLAY_PREFETCH_L2_BLOCKS;
             const struct costs other = costs_with(best, false);
             for (size_t bytes = 0; bytes < (size_t)8192 * MIB; bytes += sizes[s])
-                run_call(learner, &other, sizes[s], false, options, best);
+                run_call(learner, &other, sizes[s], false, choices, best);
             const inlay_learnt learnt = learnt_by(learner);
             EXPECT(learnt.prefetch[s] == best, "class %zu: %d was kept", s, learnt.prefetch[s]);
         }
@@ -214,9 +214,9 @@ START_TEST(the_faster_source_is_found)
             const bool faster = cases & 1, prior = cases >> 1;
             const inlay_prefetch best = faster ? INLAY_PREFETCH_L1_BESIDE_2 : INLAY_PREFETCH_L2_ROWS_16;
             const struct costs costs = costs_with(best, faster);
-            const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_2, prior, true);
+            const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_BESIDE_2, prior, true);
             for (size_t bytes = 0; bytes < 1024 * MIB; bytes += sizes[s])
-                run_call(learner, &costs, sizes[s], true, options, best);
+                run_call(learner, &costs, sizes[s], true, choices, best);
             const inlay_learnt learnt = learnt_by(learner);
             EXPECT(learnt.computes[3 + s] == faster, "class %zu from %d: computes %d", s, prior,
                    learnt.computes[3 + s]);
@@ -232,11 +232,11 @@ START_TEST(small_differences_do_not_count)
     struct inlay_learner *learner = new_learner();
     struct costs costs;
     struct random random = {3};
-    const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+    const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
     for (int call = 0; call < 200; call++) {
         for (int i = 0; i < INLAY_STRATEGIES; i++)
             costs.of[0][i] = costs.of[1][i] = 1000 + random_below(&random, 20);
-        run_call(learner, &costs, 32 * MIB, false, options, INLAY_PREFETCH_L2_BESIDE_8);
+        run_call(learner, &costs, 32 * MIB, false, choices, INLAY_PREFETCH_L2_BESIDE_8);
     }
     const inlay_learnt learnt = learnt_by(learner);
     EXPECT(learnt.prefetch[2] == INLAY_PREFETCH_L2_BESIDE_8, "%d took the place of the first", learnt.prefetch[2]);
@@ -249,7 +249,7 @@ START_TEST(load_does_not_count)
 {
     for (size_t s = 0; s < 3; s++) {
         struct inlay_learner *learner = new_learner();
-        const struct inlay_options options = options_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
+        const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_BESIDE_8, false, false);
         struct random random = {5};
         struct spent all = {0};
         for (int phase = 0; phase < 400; phase++) {
@@ -258,7 +258,7 @@ START_TEST(load_does_not_count)
             for (int i = 0; i < INLAY_STRATEGIES; i++)
                 costs.of[0][i] = costs.of[1][i] = load * (i == INLAY_PREFETCH_LINES ? 100 : 108) / 100;
             for (size_t bytes = 0; bytes < 64 * MIB; bytes += sizes[s]) {
-                const struct spent spent = run_call(learner, &costs, sizes[s], false, options, INLAY_PREFETCH_LINES);
+                const struct spent spent = run_call(learner, &costs, sizes[s], false, choices, INLAY_PREFETCH_LINES);
                 all.bytes += phase < 16 ? 0 : spent.bytes;
                 all.others += phase < 16 ? 0 : spent.others;
             }
@@ -276,12 +276,12 @@ START_TEST(only_what_a_loop_can_do)
     for (int prefetcher = INLAY_PREFETCHER_NONE; prefetcher <= INLAY_PREFETCHER_SINUSOIDS; prefetcher++) {
         struct inlay_learner *learner = new_learner();
         const struct costs costs = costs_with(INLAY_PREFETCH_L2_ROWS_16, false);
-        struct inlay_options options = options_of(INLAY_PREFETCH_L2_ROWS_16, false, false);
-        options.prefetchers[0] = (enum inlay_prefetcher)prefetcher;
-        inlay_options_begin(&options, INLAY_PREFETCH_L2_ROWS_16);
+        struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_ROWS_16, false, false);
+        choices.prefetchers[0] = (enum inlay_prefetcher)prefetcher;
+        inlay_choices_begin(&choices, INLAY_PREFETCH_L2_ROWS_16);
         const uint32_t can = inlay_prefetchers[prefetcher].mask;
         for (int call = 0; call < 30; call++)
-            run_call(learner, &costs, 32 * MIB, false, options, INLAY_PREFETCH_NONE);
+            run_call(learner, &costs, 32 * MIB, false, choices, INLAY_PREFETCH_NONE);
         for (int i = 0; i < INLAY_STRATEGIES; i++) {
             const uint32_t count = learner->classes[2].arms[0][i].count;
             EXPECT((count > 0) == (can >> i & 1), "prefetcher %d, strategy %d: %u samples", prefetcher, i, count);
@@ -296,8 +296,8 @@ START_TEST(small_calls_are_not_timed)
     struct inlay_learner *learner = new_learner();
     const struct costs costs = costs_with(INLAY_PREFETCH_NONE, false);
     for (int call = 0; call < 1000; call++) {
-        const struct inlay_options options = options_of(INLAY_PREFETCH_LINES, false, false);
-        const struct spent spent = run_call(learner, &costs, 192 * KIB, false, options, INLAY_PREFETCH_LINES);
+        const struct inlay_choices choices = choices_of(INLAY_PREFETCH_LINES, false, false);
+        const struct spent spent = run_call(learner, &costs, 192 * KIB, false, choices, INLAY_PREFETCH_LINES);
         EXPECT(spent.others == 0, "a small call tried another strategy");
     }
     const inlay_learnt learnt = learnt_by(learner);
@@ -317,9 +317,9 @@ START_TEST(parts_count_and_not_the_call)
     } cases[] = {{128 * KIB, false, false}, {256 * KIB, true, true}, {1 * MIB, true, true}, {2 * MIB, true, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct inlay_learner *learner = new_learner();
-        struct inlay_options options = options_of(INLAY_PREFETCH_NONE, false, false);
-        inlay_learner_join(learner, 8 * MIB, cases[i].part_bytes, false, &options);
-        EXPECT((options.learns != NULL) == cases[i].learns && options.whole == cases[i].whole, "parts of %zu bytes",
+        struct inlay_choices choices = choices_of(INLAY_PREFETCH_NONE, false, false);
+        inlay_learner_join(learner, 8 * MIB, cases[i].part_bytes, false, &choices);
+        EXPECT((choices.learns != NULL) == cases[i].learns && choices.whole == cases[i].whole, "parts of %zu bytes",
                cases[i].part_bytes);
         free_learner(learner);
     }
@@ -332,7 +332,7 @@ START_TEST(computed_positions_are_given_on)
     struct inlay_learner *learner = new_learner();
     const struct costs costs = costs_with(INLAY_PREFETCH_L1_BESIDE_2, true);
     for (int c = 0; c < 20; c++)
-        run_call(learner, &costs, 8 * MIB, true, options_of(INLAY_PREFETCH_L2_BESIDE_8, true, false),
+        run_call(learner, &costs, 8 * MIB, true, choices_of(INLAY_PREFETCH_L2_BESIDE_8, true, false),
                  INLAY_PREFETCH_NONE);
     const inlay_learnt learnt = learnt_by(learner);
     EXPECT(learnt.prefetch[4] == INLAY_PREFETCH_L1_BESIDE_2 && learnt.computes[4] == 1, "%d, %d", learnt.prefetch[4],
@@ -350,10 +350,10 @@ START_TEST(what_a_loop_cannot_do_is_learnt_anew)
         learnt.prefetch[i] = INLAY_PREFETCH_L2_BESIDE_8;
     inlay_learner_begin(learner, &learnt);
     const struct costs costs = costs_with(INLAY_PREFETCH_NONE, false);
-    struct inlay_options options = {.prefetchers = {INLAY_PREFETCHER_NONE, INLAY_PREFETCHER_SINUSOIDS}};
-    inlay_options_begin(&options, INLAY_PREFETCH_LINES);
+    struct inlay_choices choices = {.prefetchers = {INLAY_PREFETCHER_NONE, INLAY_PREFETCHER_SINUSOIDS}};
+    inlay_choices_begin(&choices, INLAY_PREFETCH_LINES);
     for (int c = 0; c < 20; c++)
-        run_call(learner, &costs, 8 * MIB, false, options, INLAY_PREFETCH_NONE);
+        run_call(learner, &costs, 8 * MIB, false, choices, INLAY_PREFETCH_NONE);
     EXPECT(learnt_by(learner).prefetch[1] == INLAY_PREFETCH_NONE, "strategy %d", learnt_by(learner).prefetch[1]);
     free_learner(learner);
 }

@@ -77,10 +77,10 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
 static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan)
 {
     print(text, "stores:    %s: %s", plan->moves.stream ? "non-temporal" : "cached", plan->stores_reason);
-    const inlay_prefetch strategy = plan->moves.options.prefetch[plan->moves.options.computes];
+    const inlay_prefetch strategy = plan->moves.choices.prefetch[plan->moves.choices.computes];
     print(text, "\nprefetch:  %s: %s", inlay_strategies[strategy].text, plan->prefetch_reason);
-    if (plan->moves.options.learns != NULL && plan->moves.options.learns->samples > 0)
-        print(text, ": the fastest of %u parts that were timed", (unsigned)plan->moves.options.learns->samples);
+    if (plan->moves.choices.learns != NULL && plan->moves.choices.learns->samples > 0)
+        print(text, ": the fastest of %u parts that were timed", (unsigned)plan->moves.choices.learns->samples);
     print(text, "\n");
 }
 

@@ -29,7 +29,7 @@ static void run_part(struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
     struct inlay_fpenv host = inlay_fpenv_enter();
-    inlay_pace_begin(part->pace, &part->plan->moves.options);
+    inlay_pace_begin(part->pace, &part->plan->moves.choices);
     if (work->batch.offsets != NULL) {
         if (work->batch.padded_length > 0 && work->spec->pooling == INLAY_POOLING_NONE)
             pad(part);

@@ -44,7 +44,7 @@ static void choose_route(struct inlay_plan *plan, const struct inlay_work *work,
 /* Sets how the fast path computes those position rows that it does not read, and whether it could do either. */
 static void choose_computing(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
 {
-    struct inlay_options *options = &plan->moves.options;
+    struct inlay_choices *choices = &plan->moves.choices;
     const bool one_sequence_per_part = plan->across_sequences == work->batch.sequences;
     const size_t least_bytes = inlay_least(work->spec->tuning->compute_bytes, INLAY_LEARN_LEAST_BYTES);
     if (in_memory && (!one_sequence_per_part || work->longest * work->row_bytes <= least_bytes))
@@ -56,9 +56,9 @@ static void choose_computing(struct inlay_plan *plan, const struct inlay_work *w
                   inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->moves.stream);
     if (plan->fused && plan->moves.kernels->lanes > 0)
         plan->compute_tokens = work->spec->tuning->compute_bytes / work->row_bytes;
-    options->prefetchers[1] = plan->fused ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE;
-    options->either = in_memory && one_sequence_per_part && plan->compute_tokens < SIZE_MAX / work->row_bytes;
-    options->computes = !in_memory || work->longest > plan->compute_tokens;
+    choices->prefetchers[1] = plan->fused ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE;
+    choices->either = in_memory && one_sequence_per_part && plan->compute_tokens < SIZE_MAX / work->row_bytes;
+    choices->computes = !in_memory || work->longest > plan->compute_tokens;
 }
 
 static void choose_positions(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
@@ -86,18 +86,18 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
 /* Sets where positions come from that could be read or computed, when the layer has said what it has learnt. */
 static void choose_source(struct inlay_plan *plan, bool in_memory)
 {
-    const struct inlay_options *options = &plan->moves.options;
-    const bool tries = options->tries_source, learnt = options->either && options->learns != NULL;
-    if (!options->computes && !tries)
+    const struct inlay_choices *choices = &plan->moves.choices;
+    const bool tries = choices->tries_source, learnt = choices->either && choices->learns != NULL;
+    if (!choices->computes && !tries)
         return;
     plan->positions = INLAY_POSITIONS_COMPUTED;
     plan->positions_reason = !in_memory ? "not all of them are cached"
                              : learnt   ? "a part has one sequence: the layer learns whether they are read or computed"
                                         : "a part has one sequence, whose rows take more than compute_bytes";
     if (learnt) /* a call that is timed as a whole and tries to read computes nothing */
-        plan->compute_tokens = tries && options->whole && options->computes ? SIZE_MAX : INLAY_PART_POSITIONS;
-    if (tries && !options->whole)
-        plan->read_quarters = options->computes ? 1 : 3;
+        plan->compute_tokens = tries && choices->whole && choices->computes ? SIZE_MAX : INLAY_PART_POSITIONS;
+    if (tries && !choices->whole)
+        plan->read_quarters = choices->computes ? 1 : 3;
 }
 
 static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work)
@@ -125,7 +125,7 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
    of dispatch/tuning.c. Also whether moves are narrow. */
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes, bool learns)
 {
-    struct inlay_options *options = &plan->moves.options;
+    struct inlay_choices *choices = &plan->moves.choices;
     plan->moves.narrow_moves = inlay_moves_narrow(all_bytes);
     plan->prefetch_reason = work->batch.ids == NULL ? "rows follow each other" : "there is one token";
     if (work->batch.ids == NULL || (work->batch.sequences == 1 && work->longest == 1))
@@ -137,10 +137,10 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
         plan->prefetch_reason = "what loses least on CPUs of this kind";
         prefetch = inlay_first_strategy(work->tokens, row_bytes, all_bytes);
     }
-    inlay_options_begin(options, prefetch);
+    inlay_choices_begin(choices, prefetch);
     if (learns && all_bytes >= INLAY_LEARN_LEAST_BYTES && /* small calls do without the division */
         inlay_learner_join(work->learner, all_bytes, all_bytes / (plan->across_positions * plan->across_sequences),
-                           plan->by_sequence, options))
+                           plan->by_sequence, choices))
         plan->prefetch_reason = "what the layer has learnt";
 }
 
@@ -169,7 +169,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     const size_t all_bytes = inlay_bytes_of(work);
     plan->work = work;
     plan->moves.kernels = inlay_dispatch();
-    plan->moves.options = (struct inlay_options){.prefetch = {INLAY_PREFETCH_NONE, INLAY_PREFETCH_NONE}};
+    plan->moves.choices = (struct inlay_choices){.prefetch = {INLAY_PREFETCH_NONE, INLAY_PREFETCH_NONE}};
     plan->length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;
     plan->read_quarters = 0;
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
@@ -179,7 +179,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
                                     ? inlay_pools_addresses(work)
                                     : plan->route == INLAY_ROUTE_FAST && spec->out_type == INLAY_F32;
     if (kernel_follows && plan->moves.kernels->prefetches)
-        plan->moves.options.prefetchers[0] = INLAY_PREFETCHER_ROWS;
+        plan->moves.choices.prefetchers[0] = INLAY_PREFETCHER_ROWS;
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);
     /* What is timed beside stores that are only being tried says nothing of others. */

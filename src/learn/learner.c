@@ -129,13 +129,13 @@ static void record(struct inlay_class *class, bool computes, inlay_prefetch pref
 }
 
 /* Returns the strategy of a source that has fewest samples. The best one has most, so that the others take turns. */
-static inlay_prefetch other_strategy(const struct inlay_options *options, bool computes, bool *lacks_samples)
+static inlay_prefetch other_strategy(const struct inlay_choices *choices, bool computes, bool *lacks_samples)
 {
-    const uint32_t can = inlay_prefetchers[options->prefetchers[computes]].mask;
+    const uint32_t can = inlay_prefetchers[choices->prefetchers[computes]].mask;
     inlay_prefetch fewest = INLAY_PREFETCH_NONE;
     uint32_t least = UINT32_MAX;
     for (uint32_t i = INLAY_PREFETCH_NONE; i < INLAY_STRATEGIES; i++) {
-        const uint32_t count = options->learns->arms[computes][i].count;
+        const uint32_t count = choices->learns->arms[computes][i].count;
         if (can >> i & 1 && count < least) {
             least = count;
             fewest = (inlay_prefetch)i;
@@ -146,48 +146,48 @@ static inlay_prefetch other_strategy(const struct inlay_options *options, bool c
 }
 
 /* Returns the best strategy of a source so far. */
-static inlay_prefetch best_strategy(const struct inlay_options *options, bool computes)
+static inlay_prefetch best_strategy(const struct inlay_choices *choices, bool computes)
 {
-    const uint32_t best = options->learns->best[computes];
-    return inlay_strategy_within((inlay_prefetch)best, options->prefetchers[computes]);
+    const uint32_t best = choices->learns->best[computes];
+    return inlay_strategy_within((inlay_prefetch)best, choices->prefetchers[computes]);
 }
 
 /* Returns whether another strategy is tried in a turn. Multiples of the golden ratio spread these turns evenly and
    never in step with the parts of a call, of which the last ones may be too short for a sample. A call that is timed as
    a whole pays for what the call before it has left in the caches: there two turns go together, of which only the
    second is a sample. */
-static bool is_others_turn(const struct inlay_options *options, uint32_t turn, bool lacks_samples)
+static bool is_others_turn(const struct inlay_choices *choices, uint32_t turn, bool lacks_samples)
 {
     const uint32_t golden = 2654435769U, period = lacks_samples ? INLAY_LEARN_EXPLORE : INLAY_LEARN_RETRY;
-    return (uint32_t)((options->whole ? turn / 2 : turn) * golden) > UINT32_MAX - UINT32_MAX / period;
+    return (uint32_t)((choices->whole ? turn / 2 : turn) * golden) > UINT32_MAX - UINT32_MAX / period;
 }
 
 /* Chooses the strategy of the next part: the best one, or in its turn another. */
-static inlay_prefetch next_strategy(const struct inlay_options *options, bool computes)
+static inlay_prefetch next_strategy(const struct inlay_choices *choices, bool computes)
 {
-    const uint32_t turn = options->learns->turns[computes]++;
+    const uint32_t turn = choices->learns->turns[computes]++;
     bool lacks_samples;
-    const inlay_prefetch other = other_strategy(options, computes, &lacks_samples);
+    const inlay_prefetch other = other_strategy(choices, computes, &lacks_samples);
     /* What tries the other source tries nothing else beside it, but each of its strategies at once. */
-    if (options->tries_source)
-        return lacks_samples && computes != options->computes ? other : best_strategy(options, computes);
-    return is_others_turn(options, turn, lacks_samples) ? other : best_strategy(options, computes);
+    if (choices->tries_source)
+        return lacks_samples && computes != choices->computes ? other : best_strategy(choices, computes);
+    return is_others_turn(choices, turn, lacks_samples) ? other : best_strategy(choices, computes);
 }
 
 /* Returns whether this call tries the other source of positions, for all of it or for a quarter: often until the
    strategies of that source have their samples, once those of the source in use have theirs, and later seldom. */
-static bool tries_source(const struct inlay_options *options)
+static bool tries_source(const struct inlay_choices *choices)
 {
     bool lacks_samples;
-    if (!options->either)
+    if (!choices->either)
         return false;
-    other_strategy(options, options->computes, &lacks_samples);
+    other_strategy(choices, choices->computes, &lacks_samples);
     if (lacks_samples)
         return false;
-    other_strategy(options, !options->computes, &lacks_samples);
-    const uint32_t calls = options->learns->calls++;
-    if (options->whole)
-        return is_others_turn(options, calls, lacks_samples);
+    other_strategy(choices, !choices->computes, &lacks_samples);
+    const uint32_t calls = choices->learns->calls++;
+    if (choices->whole)
+        return is_others_turn(choices, calls, lacks_samples);
     return lacks_samples || calls % (INLAY_LEARN_RETRY / 4) == 0;
 }
 
@@ -198,26 +198,26 @@ static size_t class_of(size_t bytes, bool lone)
 }
 
 bool inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
-                        struct inlay_options *options)
+                        struct inlay_choices *choices)
 {
     if (learner == NULL || part_bytes < INLAY_LEARN_LEAST_BYTES)
         return false;
     struct inlay_class *class = &learner->classes[class_of(bytes, lone)];
-    options->learns = class;
+    choices->learns = class;
     /* A quarter of what is timed by pieces may try the other source: that has to hold a piece. */
-    options->whole = part_bytes < (options->either ? 8 : 4) * INLAY_LEARN_PART_BYTES;
+    choices->whole = part_bytes < (choices->either ? 8 : 4) * INLAY_LEARN_PART_BYTES;
     for (int computes = 0; computes < 2; computes++) {
         if (class->best[computes] != INLAY_PREFETCH_AUTOMATIC)
-            options->prefetch[computes] = best_strategy(options, computes);
-        class->best[computes] = options->prefetch[computes];
+            choices->prefetch[computes] = best_strategy(choices, computes);
+        class->best[computes] = choices->prefetch[computes];
     }
     if (class->computes == COMPUTES_UNKNOWN)
-        class->computes = options->computes ? COMPUTES_YES : COMPUTES_NO;
-    else if (options->either)
-        options->computes = class->computes == COMPUTES_YES;
-    options->tries_source = !learner->fixed && tries_source(options);
+        class->computes = choices->computes ? COMPUTES_YES : COMPUTES_NO;
+    else if (choices->either)
+        choices->computes = class->computes == COMPUTES_YES;
+    choices->tries_source = !learner->fixed && tries_source(choices);
     if (learner->fixed)
-        options->learns = NULL;
+        choices->learns = NULL;
     return class->samples > 0;
 }
 
@@ -233,12 +233,12 @@ static void restart(struct inlay_pace *pace, size_t bytes, bool timed)
 
 void inlay_pace_learn(struct inlay_pace *pace)
 {
-    const struct inlay_options *options = pace->options;
-    pace->computes = options->computes != (options->whole && options->tries_source);
-    pace->prefetch = next_strategy(options, pace->computes);
+    const struct inlay_choices *choices = pace->choices;
+    pace->computes = choices->computes != (choices->whole && choices->tries_source);
+    pace->prefetch = next_strategy(choices, pace->computes);
     const uint32_t used = (uint32_t)pace->prefetch | (uint32_t)pace->computes << 8;
-    if (options->whole) /* timed if the call before used the same */
-        restart(pace, SIZE_MAX, atomic_exchange(&options->learns->used, used) == used);
+    if (choices->whole) /* timed if the call before used the same */
+        restart(pace, SIZE_MAX, atomic_exchange(&choices->learns->used, used) == used);
     else /* the first part pays for what the caller has left in the caches */
         restart(pace, INLAY_LEARN_PART_BYTES, false);
 }
@@ -246,16 +246,16 @@ void inlay_pace_learn(struct inlay_pace *pace)
 static void record_pace(const struct inlay_pace *pace)
 {
     if (pace->timed && pace->done > 0)
-        record(pace->options->learns, pace->computes, pace->prefetch,
+        record(pace->choices->learns, pace->computes, pace->prefetch,
                ticks_per_mib(inlay_ticks() - pace->begin, pace->done));
 }
 
 void inlay_pace_source(struct inlay_pace *pace, bool computes)
 {
-    const bool parts = pace->options->learns != NULL && !pace->options->whole;
+    const bool parts = pace->choices->learns != NULL && !pace->choices->whole;
     if (computes != pace->computes)
-        pace->prefetch = parts ? next_strategy(pace->options, computes)
-                               : inlay_strategy_within(pace->prefetch, pace->options->prefetchers[computes]);
+        pace->prefetch = parts ? next_strategy(pace->choices, computes)
+                               : inlay_strategy_within(pace->prefetch, pace->choices->prefetchers[computes]);
     pace->computes = computes;
     if (parts)
         restart(pace, INLAY_LEARN_SKIPPED_BYTES, false);
@@ -266,7 +266,7 @@ bool inlay_pace_look(struct inlay_pace *pace)
     const inlay_prefetch before = pace->prefetch;
     if (pace->timed) {
         record_pace(pace);
-        pace->prefetch = next_strategy(pace->options, pace->computes);
+        pace->prefetch = next_strategy(pace->choices, pace->computes);
     }
     const bool changes = pace->prefetch != before;
     restart(pace, changes ? INLAY_LEARN_SKIPPED_BYTES : INLAY_LEARN_PART_BYTES, !changes);
@@ -275,7 +275,7 @@ bool inlay_pace_look(struct inlay_pace *pace)
 
 void inlay_pace_end(struct inlay_pace *pace)
 {
-    if (pace->options->learns != NULL && pace->options->whole)
+    if (pace->choices->learns != NULL && pace->choices->whole)
         record_pace(pace);
 }
 

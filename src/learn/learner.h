@@ -58,7 +58,7 @@ struct inlay_learner {
 };
 
 /* What a call of a class may choose from, and what it begins with. */
-struct inlay_options {
+struct inlay_choices {
     struct inlay_class *learns;           /* null: nothing, `computes` and `prefetch` are fixed */
     enum inlay_prefetcher prefetchers[2]; /* with positions that are read, and computed */
     inlay_prefetch prefetch[2];           /* likewise, strategies that they can follow */
@@ -73,13 +73,13 @@ struct inlay_options {
    sequences are embedded one by one, since their sinusoids are computed or could be. Returns whether it begins with
    what was learnt. */
 bool inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
-                        struct inlay_options *options);
+                        struct inlay_choices *choices);
 
 /* Lets a call begin with a strategy, as far as it can follow that. */
-static inline void inlay_options_begin(struct inlay_options *options, inlay_prefetch prefetch)
+static inline void inlay_choices_begin(struct inlay_choices *choices, inlay_prefetch prefetch)
 {
     for (int computes = 0; computes < 2; computes++)
-        options->prefetch[computes] = inlay_strategy_within(prefetch, options->prefetchers[computes]);
+        choices->prefetch[computes] = inlay_strategy_within(prefetch, choices->prefetchers[computes]);
 }
 
 /* Begins with what another layer has learnt. */
@@ -92,7 +92,7 @@ void inlay_learner_read(const struct inlay_learner *learner, inlay_learnt *learn
 
 /* How a thread goes through its part of a call: the strategy in use, and the clock of what it takes. */
 struct inlay_pace {
-    const struct inlay_options *options;
+    const struct inlay_choices *choices;
     inlay_prefetch prefetch;
     bool computes;
     bool timed;  /* what is done since `begin` will be a sample */
@@ -104,22 +104,22 @@ struct inlay_pace {
 /* Begins a part of a call that learns. */
 void inlay_pace_learn(struct inlay_pace *pace);
 
-static inline void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_options *options)
+static inline void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_choices *choices)
 {
-    pace->options = options;
-    pace->computes = options->computes;
+    pace->choices = choices;
+    pace->computes = choices->computes;
     pace->left = SIZE_MAX;
     pace->done = 0;
-    if (options->learns != NULL)
+    if (choices->learns != NULL)
         inlay_pace_learn(pace);
     else
-        pace->prefetch = options->prefetch[options->computes];
+        pace->prefetch = choices->prefetch[choices->computes];
 }
 
 /* Stops the clock of a part, or lets it go on: what is done once for many rows would count for few of them. */
 static inline void inlay_pace_hold(struct inlay_pace *pace)
 {
-    if (pace->options->learns != NULL && !pace->options->whole && pace->timed)
+    if (pace->choices->learns != NULL && !pace->choices->whole && pace->timed)
         pace->begin = inlay_ticks() - pace->begin;
 }
 

@@ -145,7 +145,7 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
     struct inlay_tile tile;
     struct inlay_pace pace;
     struct work work = {.pass = pass, .gather = gather, .tile = &tile, .pace = &pace, .buffer = buffer};
-    inlay_pace_begin(&pace, &pass->moves.options);
+    inlay_pace_begin(&pace, &pass->moves.choices);
     const size_t piece = gather->sums ? inlay_least(gather->dim, INLAY_SUM_FLOATS) : gather->dim;
     for (work.column = 0; work.column < gather->dim; work.column += piece) {
         work.columns = inlay_least(gather->dim - work.column, piece);
@@ -167,7 +167,7 @@ static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, 
         .narrow_moves = inlay_moves_narrow(bytes),
         .stream = inlay_streams(kernels, gather->lookup.stores, &gather->tuning, bytes),
     };
-    inlay_options_begin(&moves.options, one_row                              ? INLAY_PREFETCH_NONE
+    inlay_choices_begin(&moves.choices, one_row                              ? INLAY_PREFETCH_NONE
                                         : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
                                                                              : chosen);
     return moves;

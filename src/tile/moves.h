@@ -11,7 +11,7 @@
 
 struct inlay_moves {
     const struct inlay_kernels *kernels;
-    struct inlay_options options; /* what is prefetched, or learnt to be */
+    struct inlay_choices choices; /* what is prefetched, or learnt to be */
     bool narrow_moves;            /* move 32 bytes at a time, where vectors are longer */
     bool stream;                  /* non-temporal stores */
 };

@@ -36,7 +36,7 @@ static void use_strategy(struct inlay_tile *tile)
     tile->strategy = &inlay_strategies[tile->pace != NULL ? tile->pace->prefetch : INLAY_PREFETCH_NONE];
     tile->block = inlay_block_rows(tile->strategy, tile->row_bytes);
     /* The clock is looked at between blocks. */
-    if (tile->pace != NULL && tile->pace->options->learns != NULL)
+    if (tile->pace != NULL && tile->pace->choices->learns != NULL)
         tile->block = inlay_least(tile->block, inlay_most(INLAY_LEARN_PART_BYTES / 2 / tile->out_bytes, 1));
 }
 
