@@ -27,7 +27,7 @@ static const struct command {
     {"table", "a table of sinusoidal positions", command_table},
     {"ngram", "token ids to the rows of hashed n-grams", command_ngram},
     {"model", "what a model file holds", command_model},
-    {"convert", "a table in another element type and file format", command_convert},
+    {"convert", "a table of a file to another element type or format", command_convert},
     {"info", "what this build has and what this machine runs of it", command_info},
     {"selftest", "check the promises on this machine; a line for reports", command_selftest},
     /* Options, which main() takes itself. */

@@ -625,7 +625,7 @@ class Programs:
         source = self.examples / "meson-subproject"
         os.symlink(self.installed.build.source, source / "subprojects" / "inlay")
         enabled = ["--auto-features=enabled", *(f"-Dinlay:{name}=enabled" for name in ("tool", "tests", "bench"))]
-        for options, folders in (enabled, ["file", "src"]), ([], ["src"]):
+        for options, folders in (enabled, ["file", "src"]), (["-Dinlay:tool=enabled"], ["src"]), ([], ["src"]):
             build, found = self.targets(source, "--force-fallback-for=inlay", *options)
             expect_same("folders of targets", sorted({folder for _, folder in found}), folders)
         run("ninja", "-C", build, seconds=4 * COMMAND_TIMEOUT_S)  # it compiles the library

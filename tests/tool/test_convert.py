@@ -24,7 +24,6 @@ GGUF = {
     {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}.get(name, name.lower()): int(number)
     for name, number in re.findall(r'"(\w+)", (\d+), .* INLAY_', LIST.read_text(encoding="utf-8"))
 }
-DESCR = {"float32": "<f4", "float16": "<f2", "bfloat16": "<u2", "i8": "|i1", "i8_inverse": "|i1"}
 
 
 def elements(path):
@@ -39,20 +38,17 @@ def convert(source, kind, out, *args):
     return result.stdout
 
 
-def quantize(source, kind, directory, *args):
+def convert_to_npy(source, kind, directory):
     """The report, elements and scales of a conversion to a .npy file."""
-    out = os.path.join(directory, f"{kind}.quantized.npy")
-    report = run("convert", source, "--type", kind, "--out", out, "--force", *args).stdout
-    return report, elements(out), elements(out[:-4] + ".scales.npy")
+    out = os.path.join(directory, f"{kind}.reference.npy")
+    return convert(source, kind, out), elements(out), elements(out[:-4] + ".scales.npy")
 
 
 def test_formats(directory):
     """Each type in each format has the bytes that a .npy file has, and the same report."""
     source = write(os.path.join(directory, "in.npy"), table(numbers(7, DIM)))
-    for kind in types():
-        if "grouped" in kind:
-            continue
-        report, data, scales = quantize(source, kind, directory)
+    for kind in sorted(set(SAFETENSORS) | set(GGUF)):
+        report, data, scales = convert_to_npy(source, kind, directory)
         out = os.path.join(directory, kind)
         if kind in SAFETENSORS:
             check(convert(source, kind, out + ".safetensors", "--name", "wte.weight") == report, f"report of {kind}")
@@ -93,12 +89,12 @@ def test_pieces(directory):
             if dim % 32 != 0 and kind == "e4m3_e8m0":
                 continue
             out = os.path.join(directory, f"{name}.{kind}.safetensors")
-            report, data, scales = quantize(source, kind, directory)
+            report, data, scales = convert_to_npy(source, kind, directory)
             check(convert(source, kind, out, "--name", "x") == report, f"{name} in {kind}")
             check_safetensors(out, "x", kind, len(source_rows), data, scales, dim)
     out = os.path.join(directory, "many.gguf")
     convert(os.path.join(directory, "many.npy"), "q8_0", out, "--name", "x")
-    check_gguf(out, "x", "q8_0", len(rows), quantize(os.path.join(directory, "many.npy"), "q8_0", directory)[1], 32)
+    check_gguf(out, "x", "q8_0", len(rows), convert_to_npy(os.path.join(directory, "many.npy"), "q8_0", directory)[1], 32)
     source = write(os.path.join(directory, "none.npy"), array("<f4", (0, 32), []))
     convert(source, "float16", os.path.join(directory, "none.safetensors"), "--name", "x")
     check_safetensors(os.path.join(directory, "none.safetensors"), "x", "float16", 0, b"", b"", 32)

@@ -136,7 +136,8 @@ def test_existing():
 def test_streams():
     """Standard output can be a file that is read; what is no file needs no --force."""
     for args in (("embed", "--table", "w.npy", "--ids", "1"), ("embed", "--table", "w.npy", "--ids", "1", "--out", "-"),
-                 ("embed", "--table", "w.npy", "--ids", "1", "--out", "/dev/stdout", "--force")):
+                 ("embed", "--table", "w.npy", "--ids", "1", "--out", "/dev/stdout", "--force"),
+                 ("convert", "w.npy", "--type", "float16", "--out", "-")):
         before = everything()
         with open("w.npy", "r+b") as file:
             result = run(*args, stdout=file)

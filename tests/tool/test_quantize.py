@@ -139,6 +139,9 @@ def test_files(directory):
     quantize(source, "u4_rowwise", out)
     even, odd = rows_back(out, "u4_rowwise", 5), rows_back(out, "u4_rowwise", 5, "--dim", "7")
     check(len(even) == 40 and odd == [value for i, value in enumerate(even) if i % 8 < 7], "odd and even dims")
+    whole = ("convert", out, "--table-type", "u4_rowwise", "--type", "float32", "--out", "-", "--dim")
+    check(parse_npy(run(*whole, "7").stdout) == ((5, 7), odd), "an odd dim is converted")
+    check_error(run(*whole, "6"), 1, "neither dim", "--dim 6 contradicts", "dim 8 or one less")
     for dim in 1, 2, 3, 31:
         source = write(os.path.join(directory, "narrow.npy"), table(numbers(5, dim)))
         quantize(source, "u8_rowwise", out)
@@ -196,6 +199,10 @@ def test_refused(directory):
           os.listdir(directory))
     result = run(*base[:2], "--type", "q8_0", "--out", "-")
     check(parse_npy(result.stdout, "|u1")[0] == (4, 68) and "largest" in result.stderr, "--out -", result.stderr)
+    plain = write(os.path.join(directory, "plain.npy"), array("|i1", (2, 3), [1] * 6))
+    result = run("convert", plain, "--type", "i8", "--out", "-")
+    check(parse_npy(result.stdout, "|i1") == ((2, 3), [1] * 6), "int8 without scales to stdout", result.stderr)
+    os.unlink(plain)
     # What an earlier run has left would be read as zero points.
     check(quantize(source, "u4_grouped", out, "--zeros") is not None, "with zero points")
     for kind, *args in ("u4_grouped",), ("q8_0",):
@@ -233,7 +240,13 @@ def test_hostile(directory):
     check_error(embed("u4_grouped", "--dim", "32"), 1, "another dim", "--dim 32 contradicts", "dim 64")
     check(embed("u4_grouped", "--dim", "64").returncode == 0, "the dim of the file")
     check_error(run("convert", source, "--dim", "63", "--type", "i8", "--out", "x.npy"), 1, "another dim",
-                "--dim 63 contradicts", "dim 64")
+                "--dim 63 contradicts", "dim 64: drop")
+    for name in "rows", "Q.NPY", "folder":
+        path = os.path.join(directory, name)
+        if name == "folder":
+            os.mkdir(path)
+        write(os.path.join(path, "table.npy") if name == "folder" else path, array("|i1", (2, 3), [1] * 6))
+        check_error(run("convert", path, "--type", "float32", "--out", "x.npy"), 1, f"int8 in {name}", "a .npy file of int8")
     # Optional zero points that are missing.
     os.unlink(zeros)
     check(embed("u4_grouped").returncode == 0, "without zero points")

@@ -227,6 +227,7 @@ USAGE = [
     ((*CONVERT, "stray"), "stray argument 'stray'"),
     ((*CONVERT, "--type", "q8_0"), "--type q8_0: safetensors files have no such elements, but float32, float16,"),
     ((*CONVERT, "--out", "x.bin"), "--out 'x.bin' ends in none of .safetensors, .gguf and .npy"),
+    ((*CONVERT, "--out", "-", "--name", "x"), "--name names a tensor, and that of '-' has no name"),
     ((*CONVERT, "--group", "32"), "--group belongs to grouped types"),
     ((*CONVERT, "--table-type", "i8"), "--table-type is for .npy files, and 'a.gguf' is none"),
     (("convert", "a.npy", *CONVERT[2:], "--table", "x"), "--table names a tensor, and 'a.npy'"),

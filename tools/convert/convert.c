@@ -2,8 +2,8 @@
 /*
  * `inlay convert`: a table of a model file or a .npy file to another element type, in a new file of any format. Rows of
  * a type that stays are copied byte by byte; all others are dequantised by inlay_gather() and quantised by
- * inlay_table_quantize(): a piece at a time, in memory that does not grow with the table, with a report of how far what
- * is read back lies from it.
+ * inlay_table_quantize(): a piece at a time, with a report of how far what is read back lies from it. Of a model file,
+ * memory does not grow with the table; a .npy file is loaded whole.
  */
 #include <math.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static int prepare(struct conversion *c)
     const char *tensor = options->table, *type = enum_name(ELEMENT_TYPES, (int)options->type);
     TRY(inlay_ends_in(options->from, ".npy")
             ? weights_load(options->from, options->table_type, (size_t)options->dim, &c->from)
-            : weights_map(options->from, &tensor, 0, &c->from));
+            : weights_map(options->from, &tensor, (size_t)options->dim, &c->from));
     *to = (struct new_table){.path = options->out, .type = options->type, .rows = from->rows, .dim = from->dim};
     to->name = options->name != NULL ? options->name : tensor;
     to->group = stored_in_groups(to->type) ? (uint32_t)options->group : 0;

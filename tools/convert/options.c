@@ -19,9 +19,9 @@ enum { DEFAULT_GROUP = 32 };
 
 static const char usage[] = "Usage: inlay convert FROM --type TYPE --out FILE [option ...]\n"
                             "\n"
-                            "Converts a table [rows, dim] of a model file to another element type, writes it\n"
-                            "to a new file, and prints how many bytes that takes and how far the numbers are\n"
-                            "from those before. FROM is a .safetensors, .gguf or .npy file, or a directory;\n"
+                            "Converts a table [rows, dim] of a file to another element type, writes it to a\n"
+                            "new file, and prints how many bytes that takes and how far the numbers are from\n"
+                            "those before. FROM is a .safetensors, .gguf or .npy file, or a directory;\n"
                             "inlay model FROM lists its tensors.\n"
                             "\n";
 
@@ -41,7 +41,7 @@ static const struct option_rule rules[] = {
          "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
          "FILE.npy: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks; scales and zero "
          "points in arrays of their own go to FILE.scales.npy and FILE.zeros.npy, where inlay embed --table "
-         "FILE.npy --table-type TYPE finds them. - is FILE.npy on stdout, for types without such arrays"},
+         "FILE.npy --table-type TYPE finds them. - writes a .npy file to stdout, without such arrays"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
     {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,
@@ -49,9 +49,9 @@ static const struct option_rule rules[] = {
     {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "give the grouped types zero points"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "its element type, one of those of --type, where its elements do not say it",
-     .heading = "\nIf FROM is a .npy file, with scales and zero points beside it:\n"},
+     .heading = "\nIf FROM is a .npy file; scales and zero points are read from files beside it:\n"},
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,
-     .help = "its columns, where the bytes of a row do not say them: odd ones of u4_rowwise"},
+     .help = "its columns; only u4_rowwise needs them, where they are odd"},
     {.name = NULL},
 };
 

@@ -33,7 +33,7 @@ enum {
 struct embedding {
     struct embed_options options;
     struct tokens tokens;
-    struct model model;       /* that has the table or the layer */
+    struct model model;       /* that has the layer */
     inlay_sinusoid *sinusoid; /* of the fixed table, of the positions or of both */
     struct weights table;
     struct weights learned;
@@ -63,7 +63,6 @@ static int load_token_table(struct embedding *e)
     const char *name = options->table_name;
     TRY(options->table == TABLE_TENSOR ? weights_map(options->model, &name, (size_t)options->dim, &e->table)
                                        : weights_load(name, options->table_type, (size_t)options->dim, &e->table));
-    e->model = e->table.model;
     if (options->vocab != 0 && (size_t)options->vocab != table->rows)
         return failed("--vocab %" PRId64 " contradicts %s, which has %zu rows: drop --vocab", options->vocab,
                       shown(name), table->rows);
@@ -178,7 +177,9 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
 static int forward(struct embedding *e)
 {
     /* Ids that the layer maps are not yet rows of the table, which can lie in the model's file. */
-    inlay_file *file = e->spec->token_mapping == NULL ? e->model.file : NULL;
+    inlay_file *file = e->spec->token_mapping != NULL ? NULL
+                       : e->model.file != NULL        ? e->model.file
+                                                      : e->table.model.file;
     struct progress progress = progress_start("computing");
     inlay_fault fault = {0, 0, 0};
     inlay_file_read read = {0};

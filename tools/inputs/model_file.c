@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The readers of model_file.h. Messages of libinlay-file are ASCII and name file and tensor, so that they are printed
+ * What model_file.h declares. Messages of libinlay-file are ASCII and name file and tensor, so that they are printed
  * as they are.
  */
 #include "inputs/model_file.h"

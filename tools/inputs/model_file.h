@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the commands take from model files, by libinlay-file: tables, input layers and n-grams. Files come from
- * strangers: what is wrong in one is a message that names it.
+ * Model files, by libinlay-file: opening them, their input layers and n-grams, and calls that read their rows.
+ * weights.h takes tables of them. Files come from strangers: what is wrong in one is a message that names it.
  */
 #pragma once
 

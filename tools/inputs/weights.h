@@ -33,7 +33,7 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
  * Loads a table from a .npy file and the files beside it.
  *
  * @param type  0: what the file says by the type of its elements
- * @param dim   0, or the dim that the table must have; rows of u4_rowwise with an odd dim do not tell it
+ * @param dim   0, or the dim that the table must have; rows of u4_rowwise have the same bytes for two dims
  */
 int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights);
 
