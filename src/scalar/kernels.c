@@ -262,14 +262,15 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
     }
 }
 
-/* Returns a float in a format of 16 bits with `fraction_bits` fraction bits and exponents biased by `bias`. */
+/* Returns a float in a format of 16 bits with `fraction_bits` fraction bits and exponents biased by `bias`. A NaN is
+   quiet, as arithmetic makes it, so that the leading bit of its fraction stays. */
 static uint16_t narrow(float value, unsigned fraction_bits, int bias)
 {
     const uint32_t bits = inlay_bits_f32(value), sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff,
                    fraction = bits & 0x7fffff;
-    const uint32_t infinity = (uint32_t)(2 * bias + 1) << fraction_bits, quiet = 1u << (fraction_bits - 1);
+    const uint32_t infinity = (uint32_t)(2 * bias + 1) << fraction_bits;
     if (magnitude > 0x7f800000)
-        return (uint16_t)(sign | infinity | quiet | fraction >> (23 - fraction_bits));
+        return (uint16_t)(sign | infinity | fraction >> (23 - fraction_bits));
     /* The value is significand * 2^(exponent - 23). */
     bool subnormal = magnitude < 0x800000;
     int exponent = subnormal ? -126 : (int)(magnitude >> 23) - 127;
