@@ -200,11 +200,11 @@ START_TEST(a_change_is_followed)
             const inlay_learnt learnt = learnt_by(learner);
             EXPECT(learnt.prefetch[s] == best, "class %zu: %d was kept", s, learnt.prefetch[s]);
         }
-        /* So small a difference that nothing is forgotten: what was in use for long has most samples, and is tried
-           again nevertheless. */
+        /* The difference is too small for samples to be forgotten. What was in use for long has the most of them, and
+           is still tried again. */
         for (int i = 0; i < 3; i++) {
             const inlay_prefetch best = i == 1 ? INLAY_PREFETCH_L1_BESIDE_2 : INLAY_PREFETCH_L2_BLOCKS;
-            struct costs near = costs_with(best, false);
+            struct costs near = uniform;
             for (int other = 0; other < INLAY_STRATEGIES; other++)
                 near.of[0][other] = other == (int)best ? 1000 : 1150;
             for (size_t bytes = 0; bytes < (size_t)8192 * MIB; bytes += sizes[s])
@@ -424,7 +424,8 @@ START_TEST(stores_are_learnt_by_whole_calls)
 }
 END_TEST
 
-/* Of few rows, and of wide ones, no byte behind the last is read: nobody may. */
+/* Of few rows, of wide ones, and of fewer bytes than calls that are timed have, no byte behind the last is read: nobody
+   may. */
 START_TEST(outputs_are_read_within_their_bounds)
 {
     static const struct {

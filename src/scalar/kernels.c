@@ -262,8 +262,8 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
     }
 }
 
-/* Returns a float in a format of 16 bits with `fraction_bits` fraction bits and exponents biased by `bias`. A NaN is
-   quiet, as arithmetic makes it, so that the leading bit of its fraction stays. */
+/* Returns a float in a format of 16 bits with `fraction_bits` fraction bits and exponents biased by `bias`. The value
+   is a result of arithmetic, so that a NaN is quiet: the leading bit of its fraction is set, and is not shifted out. */
 static uint16_t narrow(float value, unsigned fraction_bits, int bias)
 {
     const uint32_t bits = inlay_bits_f32(value), sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff,

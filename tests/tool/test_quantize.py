@@ -5,6 +5,7 @@ import math
 import os
 import re
 import resource
+import shutil
 import struct
 
 from harness import array, check, check_error, memory_limit, parse_npy, read, run, table, write
@@ -141,7 +142,7 @@ def test_files(directory):
     check(len(even) == 40 and odd == [value for i, value in enumerate(even) if i % 8 < 7], "odd and even dims")
     whole = ("convert", out, "--table-type", "u4_rowwise", "--type", "float32", "--out", "-", "--dim")
     check(parse_npy(run(*whole, "7").stdout) == ((5, 7), odd), "an odd dim is converted")
-    check_error(run(*whole, "6"), 1, "neither dim", "--dim 6 contradicts", "dim 8 or one less")
+    check_error(run(*whole, "6"), 1, "neither dim", "--dim 6 contradicts", "dim 8 or 7: give one of them")
     for dim in 1, 2, 3, 31:
         source = write(os.path.join(directory, "narrow.npy"), table(numbers(5, dim)))
         quantize(source, "u8_rowwise", out)
@@ -241,12 +242,15 @@ def test_hostile(directory):
     check(embed("u4_grouped", "--dim", "64").returncode == 0, "the dim of the file")
     check_error(run("convert", source, "--dim", "63", "--type", "i8", "--out", "x.npy"), 1, "another dim",
                 "--dim 63 contradicts", "dim 64: drop")
-    for name in "rows", "Q.NPY", "folder":
-        path = os.path.join(directory, name)
-        if name == "folder":
-            os.mkdir(path)
-        write(os.path.join(path, "table.npy") if name == "folder" else path, array("|i1", (2, 3), [1] * 6))
-        check_error(run("convert", path, "--type", "float32", "--out", "x.npy"), 1, f"int8 in {name}", "a .npy file of int8")
+    int8 = write(os.path.join(directory, "int8.npy"), array("|i1", (2, 3), [1] * 6))
+    other, link, folder = (os.path.join(directory, name) for name in ("INT8.NPY", "link", "folder"))
+    shutil.copy(int8, other)
+    os.symlink(int8, link)
+    os.mkdir(folder)
+    shutil.copy(int8, folder)
+    for path in other, link, folder:
+        check_error(run("convert", path, "--type", "float32", "--out", "x.npy"), 1, f"int8 in {path}", "int8 of a .npy file")
+    check_error(run("embed", "--ids", "1", "--model", int8, "--table", "data"), 1, "int8 as a model", "int8 of a .npy file")
     # Optional zero points that are missing.
     os.unlink(zeros)
     check(embed("u4_grouped").returncode == 0, "without zero points")

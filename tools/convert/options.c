@@ -41,7 +41,7 @@ static const struct option_rule rules[] = {
          "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
          "FILE.npy: numbers [rows, dim], or bytes [rows, bytes of a row] of types that NumPy lacks; scales and zero "
          "points in arrays of their own go to FILE.scales.npy and FILE.zeros.npy, where inlay embed --table "
-         "FILE.npy --table-type TYPE finds them. - writes a .npy file to stdout, without such arrays"},
+         "FILE.npy --table-type TYPE finds them. - is a .npy file on stdout, for tables without such arrays"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
     {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,
@@ -51,7 +51,7 @@ static const struct option_rule rules[] = {
      .help = "its element type, one of those of --type, where its elements do not say it",
      .heading = "\nIf FROM is a .npy file; scales and zero points are read from files beside it:\n"},
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,
-     .help = "its columns; only u4_rowwise needs them, where they are odd"},
+     .help = "number of columns; needed only for u4_rowwise with an odd number"},
     {.name = NULL},
 };
 

@@ -33,7 +33,7 @@ enum {
 struct embedding {
     struct embed_options options;
     struct tokens tokens;
-    struct model model;       /* that has the layer */
+    struct model model;       /* whose layer it is; that of a single tensor is table.model */
     inlay_sinusoid *sinusoid; /* of the fixed table, of the positions or of both */
     struct weights table;
     struct weights learned;

@@ -142,8 +142,9 @@ static int check_dim(const char *name, size_t dim, const inlay_table *table)
         return DONE;
     /* Rows of one column less can have the same bytes. */
     const bool or_less = inlay_table_row_bytes(table->type, table->dim - 1) == table->stride_bytes;
-    return failed("--dim %zu contradicts %s, which has dim %zu%s: drop --dim", dim, shown(name), table->dim,
-                  or_less ? " or one less" : "");
+    return or_less ? failed("--dim %zu contradicts %s, which has dim %zu or %zu: give one of them", dim, shown(name),
+                            table->dim, table->dim - 1)
+                   : failed("--dim %zu contradicts %s, which has dim %zu: drop --dim", dim, shown(name), table->dim);
 }
 
 int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights)
@@ -184,10 +185,11 @@ int weights_map(const char *path, const char **name, size_t dim, struct weights 
         TRY(find_table(path, weights->model.file, name));
     if (inlay_file_table_of(weights->model.file, *name, &table, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
-    /* A folder, a link or a file of another name. */
+    /* The scales beside a .npy file are not looked for here, nor found by the name of a folder or of a link. */
     const inlay_file_tensor *tensor = inlay_file_tensor_named(weights->model.file, *name);
     if (tensor != NULL && strcmp(tensor->type, inlay_npy_type(NPY_I1)->name) == 0)
-        return failed("%s is a .npy file of int8: name it by a path that ends in .npy, or its scales are not found",
+        return failed("%s has int8 of a .npy file, whose scales may lie beside it: give the path that ends in .npy, to "
+                      "inlay embed by --table without --model",
                       shown(path));
     weights->view = table.view;
     weights->factor = table.scale;
