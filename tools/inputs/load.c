@@ -19,14 +19,9 @@
 /* Texts are small beside their vectors: what is larger is a mistake such as /dev/zero. */
 #define TEXT_LIMIT ((size_t)256 << 20)
 
-static int cannot_read(const char *path)
+static int cannot(const char *act, const char *path)
 {
-    return failed("cannot read %s: %s", shown(path), strerror(errno));
-}
-
-static int cannot_open(const char *path)
-{
-    return failed("cannot open %s: %s", shown(path), strerror(errno));
+    return failed("cannot %s %s: %s", act, shown(path), strerror(errno));
 }
 
 /* Reads until `size` bytes are there or the file ends, and counts them. */
@@ -41,7 +36,7 @@ static int read_full(int file, const char *path, void *out, size_t size, size_t 
         if (got > 0)
             *done += (size_t)got;
         else if (errno != EINTR)
-            return cannot_read(path);
+            return cannot("read", path);
     }
     return DONE;
 }
@@ -66,10 +61,10 @@ int load_text(const char *path, char **text, size_t *size)
     bool is_stdin = strcmp(path, "-") == 0;
     int file = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
-        return cannot_open(path);
+        return cannot("open", path);
     const char *name = is_stdin ? "standard input" : path;
     struct stat status;
-    int outcome = fstat(file, &status) == 0 ? input_note(&status, is_stdin ? name : shown(path)) : cannot_read(name);
+    int outcome = fstat(file, &status) == 0 ? input_note(&status, is_stdin ? name : shown(path)) : cannot("read", name);
     if (outcome == DONE)
         outcome = read_text(file, name, text, size);
     if (!is_stdin)
@@ -86,7 +81,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     const char *what = names[kind];
     struct stat status;
     if (fstat(file, &status) != 0)
-        return cannot_read(path);
+        return cannot("read", path);
     if (!S_ISREG(status.st_mode))
         return failed("%s is not a regular file, as a %s must be", shown(path), what);
     TRY(input_note(&status, shown(path)));
@@ -102,7 +97,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     size_t bytes = npy->rows * npy->dim * npy->element_bytes;
     *data = xcalloc(bytes, 1, shown(path));
     if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0)
-        return cannot_read(path);
+        return cannot("read", path);
     TRY(read_full(file, path, *data, bytes, &got));
     return got == bytes ? DONE : failed("%s shrank while it was read", shown(path));
 }
@@ -111,7 +106,7 @@ int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data)
 {
     int file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file < 0)
-        return cannot_open(path);
+        return cannot("open", path);
     int outcome = read_npy(file, path, kind, npy, data);
     close(file);
     return outcome;
