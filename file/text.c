@@ -9,7 +9,7 @@
 
 struct inlay_text inlay_text_of(const char *string)
 {
-    return (struct inlay_text){string, string != NULL ? strlen(string) : 0};
+    return (struct inlay_text){string, strlen(string)};
 }
 
 bool inlay_text_is(struct inlay_text text, const char *string)

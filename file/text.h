@@ -13,7 +13,7 @@ struct inlay_text {
     size_t size;
 };
 
-/** Returns the text of a string; no text for null. */
+/** Returns the text of a string. */
 struct inlay_text inlay_text_of(const char *string);
 
 /** Returns whether a text is that of a string. */
