@@ -88,17 +88,3 @@ mutate() {
     need_to_test qemu-user
     python3 tests/mutate.py . "$@"
 }
-
-# mutants [N [SEED [FILE...]]]
-mutants() {
-    local status=0
-    need_to_test python3-venv
-    wheel_environment build-mutants python3 tests/mutants_requirements.txt || status=$?
-    if [ "$status" = 77 ]; then
-        skip "mutants, as PyPI cannot be reached"
-        print_counts
-        return
-    fi
-    [ "$status" = 0 ] || return "$status"
-    build-mutants/bin/python tests/mutants.py . "$@"
-}
