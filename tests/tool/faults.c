@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A library to preload: it makes one call of the C library fail, fall short or be followed by a signal. INLAY_FAULT is
- * "FUNCTION N EFFECT": the N-th call (from 1; 0: every call; N+: that and all after it) of read, readdir, fsync,
- * renameat2, names, which is that or link, create, which is an open that creates a file, or allocate, which asks malloc
- * or its kin for a mebibyte or more. EFFECT is an errno by number, "end" (read returns 0), "short" (read returns one
- * byte) or "signal NUMBER" (raised when the call has succeeded). With "probe 1 0" it only says that it is there.
+ * "FUNCTION N EFFECT": the N-th call (from 1; 0: every call) of read, readdir, fsync, link, rename, create (an open
+ * that creates a file) or allocate (a request of a mebibyte or more). EFFECT is an errno by number, "end" (read returns
+ * 0), "short" (read returns one byte) or "signal NUMBER" (raised when the call has succeeded). With "probe 1 0" it only
+ * says that it is there.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -16,12 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 static char function[16], effect[16];
 static int countdown, number;
-static int onward; /* whether the calls after that are disturbed too */
+static int always; /* every call is disturbed */
 
 __attribute__((constructor)) static void read_environment(void)
 {
@@ -30,7 +29,7 @@ __attribute__((constructor)) static void read_environment(void)
     if (fault != NULL)
         sscanf(fault, "%15s %15s %15s %d", function, calls, effect, &number);
     countdown = atoi(calls);
-    onward = countdown == 0 || strchr(calls, '+') != NULL;
+    always = countdown == 0;
     if (strcmp(function, "probe") == 0)
         fputs("faults can be injected\n", stderr);
 }
@@ -41,7 +40,7 @@ static int due(const char *name)
     if (strcmp(name, function) != 0)
         return 0;
     countdown--;
-    return countdown == 0 || (countdown < 0 && onward);
+    return countdown == 0 || always;
 }
 
 /* Returns whether a call that is due fails, with errno; a signal does not make it fail. */
@@ -95,24 +94,16 @@ int fsync(int file)
     return due("fsync") && fails() ? -1 : real(file);
 }
 
-long syscall(long call, ...)
-{
-    long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-    long given[6];
-    va_list arguments;
-    va_start(arguments, call);
-    for (int i = 0; i < 6; i++)
-        given[i] = va_arg(arguments, long);
-    va_end(arguments);
-    if (call == SYS_renameat2 && (due("renameat2") || due("names")) && fails())
-        return -1;
-    return real(call, given[0], given[1], given[2], given[3], given[4], given[5]);
-}
-
 int link(const char *from, const char *to)
 {
     int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "link");
-    return due("names") && fails() ? -1 : real(from, to);
+    return due("link") && fails() ? -1 : real(from, to);
+}
+
+int rename(const char *from, const char *to)
+{
+    int (*real)(const char *, const char *) = (int (*)(const char *, const char *))dlsym(RTLD_NEXT, "rename");
+    return due("rename") && fails() ? -1 : real(from, to);
 }
 
 static void *read_entry(const char *name, DIR *stream)

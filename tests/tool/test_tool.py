@@ -22,7 +22,6 @@ import test_ngram
 import test_numbers
 import test_outputs
 import test_quantize
-import test_races
 import test_table
 import test_text
 from harness import check, check_error, has_threads, run
@@ -404,7 +403,7 @@ def main():
         test_explain()
         test_time()
         for module in (test_text, test_numbers, test_table, test_ngram, test_quantize, test_convert, test_model, test_files,
-                       test_outputs, test_faults, test_races, test_completion):
+                       test_outputs, test_faults, test_completion):
             own = os.path.join(directory, module.__name__)
             os.mkdir(own)
             module.run_all(own)

@@ -1,42 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output files: written beside their target and renamed onto it, so that a failed or interrupted run leaves the old
- * file. A file that exists is replaced only with --force, and one that inputs/opened.h knows never. "-" and what is no
- * regular file (a pipe, a device) are written directly; a terminal is refused.
+ * Output files. Each is written to a temporary file next to its target and renamed when it is complete, so a failed or
+ * interrupted run leaves the old file. An existing file is replaced only with --force, and an input (inputs/opened.h)
+ * never. "-", pipes and devices are written directly; a terminal is refused.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "formats/npy.h"
-#include "outputs/temporary.h"
 
-/** An output in progress; all zero where there is none. */
+/** Bytes of the longest path of a system call, and of a temporary name made from it. */
+enum { PATH_BYTES = 4096, TEMPORARY_BYTES = PATH_BYTES + 40 };
+
+/** An output in progress; all zero if there is none. */
 struct output {
     FILE *stream;
-    const char *option;                      /**< that names it */
-    char path[PATH_BYTES];                   /**< as the user wrote it */
-    char target[PATH_BYTES];                 /**< where it goes in the end; empty where it is written directly */
-    char temporary[TEMPORARY_BYTES];         /**< where it is until then */
-    struct stat made;                        /**< the file of this run, which has the temporary name first */
-    enum { NOWHERE, NEW, EXCHANGED } placed; /**< whether it has taken its place, and how */
+    const char *option;              /**< that names it */
+    char path[PATH_BYTES];           /**< as the user wrote it */
+    char target[PATH_BYTES];         /**< its real path; empty if it is written directly */
+    char temporary[TEMPORARY_BYTES]; /**< where it is until it is complete */
+    bool unfinished;                 /**< the temporary file exists */
 };
 
-/** The outputs of a run, all zero before. All take their places together, or none does: at the end of the process, even
-    by exit(), nothing is left of what is not committed. So they must live as long. */
+enum { OUTPUTS = 4 };
+
+/** The outputs of a run, all zero at first. They live until the process ends: exit() and signals remove the temporary
+    files of those that are not committed. */
 struct outputs {
     union {
         struct {
-            struct output scales; /**< beside `out`, as is the next: they are there before it */
+            struct output scales; /**< next to `out`, like zeros; both take their places first */
             struct output zeros;
             struct output out;
             struct output plot;
         };
-        struct output all[TEMPORARIES_MOST]; /**< in the order in which they take their places */
+        struct output all[OUTPUTS]; /**< in the order in which they take their places */
     };
-    bool force; /**< files that exist are replaced */
+    bool force; /**< replace files that exist */
 };
 
 /** What --help says of --force. */
@@ -49,7 +51,8 @@ int outputs_open(struct outputs *outputs, const char *out, const char *plot);
 /** Opens one more file, such as `scales`, which `option` names or implies. */
 int outputs_add(struct outputs *outputs, struct output *output, const char *option, const char *path);
 
-/** Puts the complete files in their places. Where that fails, there is a message, and the old files are still there. */
+/** Moves all files to their targets, once all are complete and may be replaced. If a move fails, those after it are not
+    made. */
 int outputs_commit(struct outputs *outputs);
 
 /** Returns FAILED, with a message, if something written before did not arrive. */
