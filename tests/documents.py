@@ -106,17 +106,13 @@ def version_faults():
     version = found("meson.build", r"^  version: '(.*)',$")
     places = {
         "tools/inlay.1": r'^\.TH .*"inlay ([\d.]+)"',
-        "packaging/vcpkg/inlay/vcpkg.json": r'"version": "(.*)"',
         "debian/changelog": r"\Ainlay \((.*)-",
-        "packaging/buildroot/package/inlay/inlay.mk": r"^INLAY_VERSION = (.*)$",
         "examples/meson-subproject/subprojects/inlay.wrap": r"^revision = v(.*)$",
         "CHANGELOG.md": r"^## \[(\d.*)\]",
     }
     for path, pattern in places.items():
         if found(path, pattern) != version:
             yield f"{path} has version {found(path, pattern)}, meson.build {version}"
-    if not (SOURCE / f"packaging/yocto/inlay_{version}.bb").exists():
-        yield f"packaging/yocto has no recipe of version {version}"
 
 
 def main():

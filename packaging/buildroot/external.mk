@@ -1,1 +1,0 @@
-include $(sort $(wildcard $(BR2_EXTERNAL_INLAY_PATH)/package/*/*.mk))
