@@ -105,6 +105,7 @@ def version_faults():
 
     version = found("meson.build", r"^  version: '(.*)',$")
     places = {
+        "CMakeLists.txt": r"^project\(inlay VERSION ([\d.]+) ",
         "tools/inlay.1": r'^\.TH .*"inlay ([\d.]+)"',
         "debian/changelog": r"\Ainlay \((.*)-",
         "examples/meson-subproject/subprojects/inlay.wrap": r"^revision = v(.*)$",

@@ -631,6 +631,19 @@ class Programs:
         run("ninja", "-C", build, seconds=4 * COMMAND_TIMEOUT_S)  # it compiles the library
         self.check_output("minimal", build / "minimal", static=False)
 
+    def check_cmake_source(self):
+        """A CMake project builds the library from source, with the same functions."""
+        need("cmake", shlex.split(CC)[0])
+        source, build = self.installed.build.source, pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        options = ["-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=ON", f"-DINLAY_SOURCE={source}"]
+        run("cmake", "-S", self.examples / "cmake-source", "-B", build, *options, env={"CC": CC})
+        run("cmake", "--build", build, "--parallel", str(os.cpu_count()), seconds=4 * COMMAND_TIMEOUT_S)
+        self.check_output("minimal", build / "minimal", static=False)
+        listed, _ = run("nm", "--dynamic", "--defined-only", "--format=just-symbols", build / "inlay" / "libinlay.so")
+        exported = sorted({name.split("@")[0] for name in listed.split()} - {"INLAY_0"})
+        wanted = sorted(re.findall(r"\binlay_\w+", (source / "src" / "inlay.map").read_text(encoding="ascii")))
+        expect_same("exported functions", exported, wanted)
+
     # ---- What a user builds ----
 
     def check_default_build(self):
@@ -693,6 +706,7 @@ def check_programs(report, installed, folder):
         report.check(f"CMake, {target}", programs.check_cmake_file, target)
     report.check("CMake: versions and targets", programs.check_cmake_answers)
     report.check("CMake: components", programs.check_cmake_components)
+    report.check("CMake, from source", programs.check_cmake_source)
     report.check("Meson subproject", programs.check_subproject)
     report.check("Meson: what is built by default", programs.check_default_build)
     report.check("Meson: there is no SLEEF", programs.check_no_sleef)
