@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Floats rounded to 16-bit types, in registers, once for every ISA over the words of its vec.h: for embed.h and
- * dequantise.h. Included by simd/kernels.h. Holds no intrinsics and includes nothing.
+ * Rounds vectors of floats to 16-bit types, for embed.h and dequantize.h. Written once over the vector operations of
+ * vec.h. Included by simd/kernels.h; no intrinsics, no includes.
  */
 
 enum { LINE_VECS = INLAY_CACHE_LINE / VEC_BYTES };
 
-/* Returns any floats in a 16-bit type, whose bits become the lower halves of the lanes. */
+/* Rounds any floats to a 16-bit type, in the lower halves of the lanes. */
 VEC_INLINE vec cast_half(vec x, inlay_element_type type)
 {
     return type == INLAY_F16 ? vec_round_f16(x) : vec_round_bf16_any(x);
 }
 
-/* Rounds floats that are no signalling NaN to bfloat16, whose bits become the upper halves of the lanes. Nothing is
-   added to a NaN, of which the quiet bit stays. */
+/* Rounds floats to bfloat16, in the upper halves of the lanes. NaNs must be quiet: they are truncated, which keeps the
+   quiet bit. */
 VEC_INLINE vec cast_upper(vec x)
 {
     /* NOLINTNEXTLINE(misc-redundant-expression): a NaN is not equal to itself. */
@@ -21,8 +21,9 @@ VEC_INLINE vec cast_upper(vec x)
     return (vec)(bits + ((odd + 0x7fff) & numbers));
 }
 
-/* Converts a cache line's worth of columns, results of arithmetic in 2 * LINE_VECS vectors, to a 16-bit type: they come
-   to be in the first LINE_VECS. Small numbers times powers of two often need no rounding to bfloat16. */
+/* Rounds one cache line of 16-bit output, given as 2 * LINE_VECS vectors of arithmetic results, into the first
+   LINE_VECS. Skips the rounding to bfloat16 if no lower half has bits: small integers times powers of two often have
+   none. */
 VEC_INLINE void cast_line(vec *x, inlay_element_type type)
 {
     if (type == INLAY_F16) {

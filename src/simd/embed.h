@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The embed kernel for float32 tables, once for every ISA, over the words of its vec.h. Included by simd/kernels.h
- * behind simd/cast.h. Holds no intrinsics and includes nothing.
+ * The float32 gather: the embed kernel for float32 tables. Copies the rows that a tile points to, scales them and adds
+ * position rows. Written once over the vector operations of vec.h. Included by simd/kernels.h after simd/cast.h; no
+ * intrinsics, no includes.
  */
 
-/* The terms that a call has, and the type of its output. They are constants where embed_rows() is called, so that each
-   combination is a loop of its own. */
+/* The operations of a call and its output type. They are constants where embed_rows() is called, so each combination
+   gets its own loop. */
 struct embed_terms {
     bool scaled, positioned;
     inlay_element_type type;
 };
 
-/* Returns the bytes of one element of the output. */
+/* Returns the size of an output element, in bytes. */
 VEC_INLINE size_t embed_bytes(struct embed_terms terms)
 {
     return terms.type == INLAY_F32 ? 4 : 2;
@@ -35,10 +36,10 @@ VEC_INLINE span embed_span_value(span x, span position, float scale, struct embe
     return x;
 }
 
-/* How columns are stored: by ordinary stores of vectors or of spans, or by streaming ones. */
+/* Ordinary stores of vectors or of spans, or streaming stores of vectors. */
 enum embed_moves { EMBED_VECTORS, EMBED_SPANS, EMBED_STREAM };
 
-/* Writes a cache line's worth of columns, whose stores follow each other. */
+/* Writes one cache line of columns, with its stores back to back. */
 VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *position, unsigned char *out, float scale,
                            struct embed_terms terms, enum embed_moves moves)
 {
@@ -63,7 +64,7 @@ VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *positi
     }
 }
 
-/* A row of which one line is prefetched beside each line that is written; null: none. */
+/* A row to prefetch, one line per line of output; null: none. */
 struct embed_beside {
     const unsigned char *row;
     bool near;
@@ -77,7 +78,7 @@ VEC_INLINE void embed_prefetch(struct embed_beside beside, size_t at)
         inlay_prefetch_line(beside.row + at, beside.near);
 }
 
-/* Stores VEC_LEN columns, or the first n of fewer. */
+/* Stores the first n columns, at most VEC_LEN. */
 VEC_INLINE void embed_store(unsigned char *out, vec x, size_t n, inlay_element_type type)
 {
     if (type == INLAY_F32)
@@ -86,8 +87,8 @@ VEC_INLINE void embed_store(unsigned char *out, vec x, size_t n, inlay_element_t
         n < VEC_LEN ? vec_store_halves_n(out, cast_half(x, type), n) : vec_store_halves(out, cast_half(x, type));
 }
 
-/* Writes any columns at any address with ordinary stores. Offsets count bytes of the output; `wide` times as many are
-   read. */
+/* Writes any number of columns to any address with ordinary stores. Offsets are bytes of the output; the input is
+   `wide` times as large. */
 VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
                              size_t columns, float scale, struct embed_terms terms, enum embed_moves moves,
                              struct embed_beside beside)
@@ -102,7 +103,7 @@ VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *posi
         vec value = embed_value(vec_load(row + at * wide), vec_load(position + at * wide), scale, terms);
         embed_store(out + at, value, VEC_LEN, terms.type);
     }
-    /* A masked store of a whole line would reach into the next line, and wait for what is streamed there. */
+    /* A masked store of a whole vector would touch the next line and wait for what is streamed to it. */
     if (SPAN_LEN < VEC_LEN && wide == 1 && at + SPAN_BYTES <= bytes) {
         span value = span_load(row + at);
         span_store(out + at, embed_span_value(value, span_load(position + at), scale, terms));
@@ -116,18 +117,18 @@ VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *posi
 }
 
 /*
- * Cache lines of the output that lie in two rows. The first row's end leaves its line here until the next row fills it.
- * A full line stays on until EMBED_HELD_LINES - 1 more have come: loading it at once, in wider vectors than were
- * stored, would wait until its stores have left the store queue, and so until all that was streamed before them has
- * reached memory. (Zen 4, rows of 288 bytes: 0.75 of the time.)
+ * Cache lines of the output that two rows share. The end of the first row is kept here until the next row completes the
+ * line. A complete line is streamed EMBED_HELD_LINES - 1 lines later. Streaming it at once means loading it in wider
+ * vectors than it was stored in. That load would wait for those stores to leave the store queue, and so for everything
+ * streamed before them to reach memory. (0.75x the time with rows of 288 bytes, Zen 4.)
  */
 enum { EMBED_HELD_LINES = 16 };
 
 struct embed_held {
     _Alignas(INLAY_CACHE_LINE) unsigned char line[EMBED_HELD_LINES][INLAY_CACHE_LINE];
-    unsigned char *out[EMBED_HELD_LINES]; /* where each line goes */
-    size_t streamed, full;                /* lines so far, which take turns in `line` */
-    unsigned char *end;                   /* of what the line after the full ones has, in the output; null: nothing */
+    unsigned char *out[EMBED_HELD_LINES]; /* destination of each line */
+    size_t streamed, full;                /* counts of lines streamed and completed; `line` is a ring */
+    unsigned char *end;                   /* end, in the output, of the incomplete line's columns; null: none */
 };
 
 VEC_INLINE void embed_stream_oldest(struct embed_held *held)
@@ -137,7 +138,7 @@ VEC_INLINE void embed_stream_oldest(struct embed_held *held)
         vec_stream(held->out[at] + i, vec_load(held->line[at] + i));
 }
 
-/* Stores what is held of a line that no other row has filled. */
+/* Stores the columns of an incomplete line. */
 VEC_INLINE void embed_release(struct embed_held *held)
 {
     const size_t at = held->full % EMBED_HELD_LINES;
@@ -147,10 +148,10 @@ VEC_INLINE void embed_release(struct embed_held *held)
 }
 
 /*
- * Writes the whole cache lines of `out` with streaming stores. The end of a row that does not fill its line is held
- * until the next row fills it; columns that nothing is held before are written with ordinary stores. A line that is
- * half streamed and half stored costs both, and one whose stores do not follow each other at once costs up to 1.4 times
- * as much.
+ * Writes the whole cache lines of `out` with streaming stores. The end of a row that leaves its line incomplete is held
+ * until the next row completes the line. A first, partial line that continues no held line is written with ordinary
+ * stores. A line that is partly streamed and partly stored pays for both, and one whose stores are not back to back is
+ * up to 1.4x slower.
  */
 VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
                                size_t columns, float scale, struct embed_terms terms, struct embed_held *held,
@@ -187,8 +188,8 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     }
 }
 
-/* Without positions the row stands in for them, and the compiler drops the unused load. The tile is copied because the
-   compiler has to assume that every store could change the caller's. */
+/* Without positions, the row is passed in their place and the compiler drops the unused load. The tile is copied
+   because any store could alias the caller's. */
 VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_terms terms)
 {
     const struct inlay_embed_tile tile = *callers;
@@ -201,7 +202,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         unsigned char *out = tile.out[i];
         /* Elements at odd addresses never fill a line. */
         const bool stream = VEC_STREAMS && tile.stream && (uintptr_t)out % embed_bytes(terms) == 0;
-        /* Layers prefetch for 16-bit outputs without the kernel's help. */
+        /* For 16-bit outputs the layer prefetches instead. */
         const bool prefetches = terms.type == INLAY_F32 && tile.next != NULL;
         struct embed_beside beside = {prefetches ? tile.next[i] : NULL, tile.near};
         if (beside.row != NULL && !tile.beside) {
@@ -220,7 +221,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
     embed_release(&held);
 }
 
-/* Copies rows of 16-bit elements: two of them as one float, and the last one by itself if their number is odd. */
+/* Copies rows of 16-bit elements as floats, two at a time. An odd last one is copied separately. */
 static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
 {
     struct inlay_embed_tile floats = *tile;
@@ -231,7 +232,7 @@ static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
         memcpy(tile->out[i] + last, tile->rows[i] + last, 2);
 }
 
-/* Not inlined, since compilers use registers worse in one function with the loops that write floats. */
+/* Not inlined: compilers allocate registers worse if this shares a function with the float32 loops. */
 static __attribute__((noinline)) void NAME(embed_f32_halves)(const struct inlay_embed_tile *tile)
 {
     if (tile->out_type == INLAY_F16 && tile->positions != NULL)

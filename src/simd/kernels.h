@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of kernels, once for every ISA. <isa>/kernels.c includes its vec.h, defines ISA as the ISA's name and
- * includes this file. Names end in that of the ISA, so that backtraces and profiles tell the objects apart; the table
- * is all that an object exports.
+ * The kernel table of one ISA. <isa>/kernels.c includes its vec.h, defines ISA as the ISA's name and includes this
+ * file. Function names end in the ISA's name to tell objects apart in backtraces and profiles. The table is an object's
+ * only export.
  */
 
-/* In two steps, so that ISA is replaced by its value first. */
+/* In two steps, so ISA is expanded first. */
 #define JOINED(name, isa) name##_##isa
 #define JOIN(name, isa) JOINED(name, isa)
 #define NAME(name) JOIN(name, ISA)
@@ -13,11 +13,11 @@
 #define QUOTE(isa) QUOTED(isa)
 
 #include "simd/cast.h"
-#include "simd/quantised.h"
+#include "simd/quantized.h"
 
 #include "simd/e4m3.h"
 
-#include "simd/dequantise.h"
+#include "simd/dequantize.h"
 
 #include "simd/embed.h"
 #include "simd/ngram.h"
@@ -25,31 +25,31 @@
 #include "simd/sincos.h"
 #include "simd/sinusoid.h"
 
-/* Defines the functions that embed rows of one quantised type, in 16-bit outputs and in any. Each type has functions of
-   its own, in which the type is a constant; and the loops for 16-bit outputs are not inlined beside those that write
-   floats: compilers use registers worse in one function for all of them. */
-#define QUANTISED_TYPE(name, type, ...)                                                                                \
+/* Defines the functions that embed rows of one quantized type. Each type has its own functions, in which the type is a
+   constant. The loops for 16-bit outputs are not inlined: compilers allocate registers worse if they share a function
+   with the float32 loops. */
+#define QUANTIZED_TYPE(name, type, ...)                                                                                \
     static __attribute__((noinline)) void NAME(name##_halves)(const struct inlay_embed_tile *tile)                     \
     {                                                                                                                  \
-        dequantise_halves_tile(type, tile);                                                                            \
+        dequantize_halves_tile(type, tile);                                                                            \
     }                                                                                                                  \
     static void NAME(name)(const struct inlay_embed_tile *tile)                                                        \
     {                                                                                                                  \
         if (tile->out_type == INLAY_F32)                                                                               \
-            dequantise_floats_tile(type, tile);                                                                        \
+            dequantize_floats_tile(type, tile);                                                                        \
         else                                                                                                           \
             NAME(name##_halves)(tile);                                                                                 \
     }
-#include "simd/quantised_types.h"
-#undef QUANTISED_TYPE
+#include "simd/quantized_types.h"
+#undef QUANTIZED_TYPE
 
 static void NAME(embed)(const struct inlay_embed_tile *tile)
 {
     static void (*const embed_type[INLAY_ELEMENT_TYPES])(const struct inlay_embed_tile *tile) = {
         [INLAY_F32] = NAME(embed_f32),
-#define QUANTISED_TYPE(name, type, ...) [type] = NAME(name),
-#include "simd/quantised_types.h"
-#undef QUANTISED_TYPE
+#define QUANTIZED_TYPE(name, type, ...) [type] = NAME(name),
+#include "simd/quantized_types.h"
+#undef QUANTIZED_TYPE
     };
     if (tile->type != INLAY_F32 && tile->type == tile->out_type && tile->scale == 1 && tile->positions == NULL)
         NAME(embed_copied_halves)(tile);

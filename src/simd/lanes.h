@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ISAs have in common whose registers have four floats: no masks, so that the first n lanes, 0 < n < 4, go through
- * an array; and no non-temporal stores, so that streaming is storing. (C has none, nor has aarch64 an intrinsic: its
- * cores detect streams by themselves.) Included at the end of a vec.h.
+ * Vector operations shared by ISAs with registers of four floats. There are no masks, so the first n lanes, 0 < n < 4,
+ * go through an array. There are no non-temporal stores, so streaming is an ordinary store. (C has none, and aarch64
+ * has no intrinsic for them; its cores detect streams.) Included at the end of a vec.h.
  */
 #pragma once
 
-/* Copies n floats. The sizes are constants, so that memcpy is not called. */
+/* Copies n floats. The sizes are constants, so memcpy is inlined. */
 VEC_INLINE void vec_copy_n(unsigned char *to, const unsigned char *from, size_t n)
 {
     if (n & 2)
@@ -49,7 +49,7 @@ VEC_INLINE void vec_stream_halves(unsigned char *to, vec x)
     vec_store_halves(to, x);
 }
 
-/* Numbers [first, first + VEC_LEN) of 16 of 4 bits: the lower halves of 8 bytes, then their upper halves. */
+/* Loads numbers [first, first + VEC_LEN) of 16 4-bit numbers: the lower halves of 8 bytes, then their upper halves. */
 VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
 {
     const vec_bytes bytes = vec_load_bytes(from + first % 8);

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hash of n-grams, once for every ISA, over the words of its vec.h. Included by simd/kernels.h. Holds no intrinsics
- * and includes nothing.
+ * The n-gram hash, written once over the vector operations of vec.h. Included by simd/kernels.h; no intrinsics, no
+ * includes.
  */
 /*
- * Lanes are tokens. The remainder of a sum x, -2^63 <= x < 2^63, modulo m comes from a quotient in double: q is x * (1
- * / m), rounded to an integer by adding NGRAM_TO_INTEGER. With u = 2^-53, the conversion of x, 1 / m and (where fma
- * rounds twice) the product are each off by a factor of 1 +- u at most, so that the product is off by less than 3.01 u
- * 2^63 / m = 3.01 * 2^10 / m, which is below 0.38 for m >= INLAY_NGRAM_LANES_LEAST. |x / m| <= 2^50, so the sum lies in
- * [2^52, 2^53], where doubles are integers, and rounds by 1/2 at most. Hence |q - x / m| < 1, and r = x - q m lies in
- * (-m, m).
+ * Lanes are tokens. The remainder of a sum x, -2^63 <= x < 2^63, modulo m is computed from a quotient in double: q is x
+ * * (1 / m), rounded to an integer by adding NGRAM_TO_INTEGER. Let u = 2^-53. The conversion of x, 1 / m and (if fma
+ * rounds twice) the product each have a relative error of at most u. So the product's error is less than 3.01 u 2^63 /
+ * m = 3.01 * 2^10 / m, which is below 0.38 for m >= INLAY_NGRAM_LANES_LEAST. |x / m| <= 2^50, so the sum is in [2^52,
+ * 2^53], where doubles are integers, and its rounding error is at most 1/2. Hence |q - x / m| < 1, and r = x - q m is
+ * in (-m, m).
  *
- * The last bits of the sum are those of q, modulo 2^32, since those of NGRAM_TO_INTEGER are zeros. m < 2^31, so r + m
- * lies in (0, 2^32), and the lower 32 bits of x - q m tell r. Where r is negative, they are 2^32 + r as an unsigned
- * number, which is larger than r + m; elsewhere r is smaller. So the smaller of r and r + m is the remainder, also for
- * negative x.
+ * The low 32 bits of the sum are those of q, since those of NGRAM_TO_INTEGER are zeros. m < 2^31, so r + m is in (0,
+ * 2^32), and the low 32 bits of x - q m determine r. If r is negative, these bits are 2^32 + r as an unsigned number,
+ * which is larger than r + m; otherwise r is smaller than r + m. So the smaller of r and r + m, as unsigned 32-bit
+ * numbers, is the remainder, also for negative x.
  */
 #define NGRAM_TO_INTEGER 0x1.8p52
 
 _Static_assert(INLAY_NGRAM_LANES % VEC_DOUBLES == 0, "places and rows have room for whole vectors");
 
-/* The sums of tokens, and the same as doubles. */
+/* Hash sums per token, and the same as doubles. */
 struct ngram_sums {
     _Alignas(INLAY_CACHE_LINE) uint64_t bits[INLAY_NGRAM_TOKENS];
     double doubles[INLAY_NGRAM_TOKENS];
 };
 
-/* Returns signed 64-bit lanes as doubles, rounded once: their halves are put below the exponents of 2^52 and, with the
-   sign bit inverted, of 2^84; what that adds is subtracted exactly. */
+/* Converts signed 64-bit lanes to doubles, rounded once. The halves become the low bits of doubles with the exponents
+   of 2^52 and, with the sign bit inverted, of 2^84. The offsets that this adds are subtracted exactly. */
 VEC_INLINE vec_double ngram_doubles(vec_double_bits x)
 {
     const uint64_t low_exponent = UINT64_C(0x433) << 52, high_exponent = UINT64_C(0x453) << 52;
@@ -36,8 +36,8 @@ VEC_INLINE vec_double ngram_doubles(vec_double_bits x)
     return (high - (0x1p84 + 0x1p63 + 0x1p52)) + low;
 }
 
-/* Mixes places [from, to) into the sums, or into 0 if `from` is 0. A product of 64 bits is that with the lower half of
-   the multiplier plus, in its upper half, the lower bits of that with the upper half. */
+/* Mixes places [from, to) into the sums, starting from 0 if `from` is 0. A 64-bit product is word * low half of the
+   multiplier, plus (word * high half) << 32. */
 VEC_INLINE void ngram_mix(const struct inlay_ngram_tile *tile, const uint64_t *multipliers, size_t from, size_t to,
                           struct ngram_sums *sums, bool adds)
 {
@@ -56,7 +56,7 @@ VEC_INLINE void ngram_mix(const struct inlay_ngram_tile *tile, const uint64_t *m
     }
 }
 
-/* Writes the rows of a column whose modulus is reduced in lanes. */
+/* Writes the rows of a column, reduced in vector lanes. */
 VEC_INLINE void ngram_reduce(const struct ngram_sums *sums, const inlay_ngram_column *column, double inverse,
                              size_t tokens, uint64_t *rows)
 {
@@ -72,7 +72,7 @@ VEC_INLINE void ngram_reduce(const struct ngram_sums *sums, const inlay_ngram_co
     }
 }
 
-/* Writes the rows of a column with any modulus: the remainder of a negative x is m - 1 - (~x mod m). */
+/* Writes the rows of a column, for any modulus. The remainder of a negative x is m - 1 - (~x mod m). */
 VEC_INLINE void ngram_reduce_each(const struct ngram_sums *sums, const inlay_ngram_column *column, size_t tokens,
                                   uint64_t *rows)
 {
@@ -83,7 +83,7 @@ VEC_INLINE void ngram_reduce_each(const struct ngram_sums *sums, const inlay_ngr
     }
 }
 
-/* Columns with the n-gram of the column before share its sums; a longer n-gram of the same multipliers goes on with
+/* A column with the same n-gram as the column before reuses its sums. A longer n-gram with the same multipliers extends
    them. */
 VEC_INLINE void ngram_tile(const struct inlay_ngram_tile *callers, bool adds)
 {

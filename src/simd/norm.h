@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The norm kernel, once for every ISA, over the words of its vec.h. Included by simd/kernels.h. Holds no intrinsics and
- * includes nothing.
+ * The norm kernel, written once over the vector operations of vec.h. Included by simd/kernels.h; no intrinsics, no
+ * includes.
  */
-/* The contract's lanes, the registers that they take on this ISA, and the rows that are written together, for which
-   gamma and beta are loaded once. */
+/* The lanes of sums that dispatch/kernels.h prescribes, the registers that hold them, and the rows written together,
+   which share loads of gamma and beta. */
 enum { NORM_LANES = 16, NORM_VECS = NORM_LANES / VEC_DOUBLES, NORM_ROWS = 4 };
 
 _Static_assert(NORM_LANES % VEC_DOUBLES == 0, "registers hold the contract's lanes");
@@ -35,10 +35,10 @@ struct norm_sums {
     double values, squares;
 };
 
-/* Returns the sums of a row's values, if `centred`, and of their squares; with `deviations` those of the squares of
-   their distances from the mean. The square of a float is exact in double, so that a fused addition rounds as a
-   separate one would. That of a distance is not. */
-VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns, bool centred, bool deviations,
+/* Returns a row's sum of values (if `centered`) and sum of squares; with `deviations`, the sum of (x - mean)^2 instead
+   of the squares. The square of a float is exact in double, so fma rounds like a product and a sum. The square of a
+   deviation is not exact, so it is not fused. */
+VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns, bool centered, bool deviations,
                                        double mean)
 {
     vec_double values[NORM_VECS], squares[NORM_VECS];
@@ -48,7 +48,7 @@ VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns,
     for (; column + NORM_LANES <= columns; column += NORM_LANES)
         for (size_t k = 0; k < NORM_VECS; k++) {
             vec_double x = vec_double_load_f32(row + (column + k * VEC_DOUBLES) * sizeof(float));
-            if (centred)
+            if (centered)
                 values[k] = values[k] + x;
             if (deviations)
                 squares[k] = squares[k] + (x - mean) * (x - mean);
@@ -62,7 +62,7 @@ VEC_INLINE struct norm_sums norm_sweep(const unsigned char *row, size_t columns,
         double distance = deviations ? last[i] - mean : last[i];
         last_squares[i] = distance * distance;
     }
-    return (struct norm_sums){centred ? norm_lanes(values, last, left) : 0, norm_lanes(squares, last_squares, left)};
+    return (struct norm_sums){centered ? norm_lanes(values, last, left) : 0, norm_lanes(squares, last_squares, left)};
 }
 
 /* Returns the sum of (x - mean)^2. Rarely called, hence not inlined. */
@@ -71,21 +71,22 @@ static __attribute__((noinline)) double norm_deviations(const unsigned char *row
     return norm_sweep(row, columns, false, true, mean).squares;
 }
 
-/* The numbers that all columns of a row share. */
+/* Per-row constants. */
 struct norm_row {
     double mean, factor;
 };
 
-/* Which norm is not centred is decided row by row: it changes one number, which is not worth loops of its own. */
-VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, float epsilon, bool centred, bool unit)
+/* `unit` (the L2 norm) is tested once per row: only the factor differs from RMSNorm, which doesn't justify separate
+   loops. */
+VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, float epsilon, bool centered, bool unit)
 {
-    struct norm_sums sums = norm_sweep(row, columns, centred, false, 0);
+    struct norm_sums sums = norm_sweep(row, columns, centered, false, 0);
     if (unit) {
         double length = __builtin_sqrt(sums.squares);
         return (struct norm_row){0, 1 / (length < (double)epsilon ? (double)epsilon : length)};
     }
     double mean = sums.values / (double)columns, variance = sums.squares / (double)columns;
-    if (centred) {
+    if (centered) {
         variance = variance - mean * mean;
         if (variance < mean * mean * INLAY_NORM_CANCELLED)
             variance = norm_deviations(row, columns, mean) / (double)columns;
@@ -93,17 +94,16 @@ VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, fl
     return (struct norm_row){mean, 1 / __builtin_sqrt(variance + (double)epsilon)};
 }
 
-/* The operations of a norm. They are constants where norm_rows() is called, so that each combination is a loop of its
-   own. */
+/* The operations of a norm. They are constants where norm_rows() is called, so each combination gets its own loop. */
 struct norm_terms {
-    bool centred, scaled, shifted;
+    bool centered, scaled, shifted;
 };
 
 VEC_INLINE vec_double norm_value(const unsigned char *from, const struct norm_row *row, vec_double gamma,
                                  vec_double beta, struct norm_terms terms)
 {
     vec_double x = vec_double_load_f32(from);
-    if (terms.centred)
+    if (terms.centered)
         x = x - row->mean;
     x = x * row->factor;
     if (terms.scaled)
@@ -113,7 +113,7 @@ VEC_INLINE vec_double norm_value(const unsigned char *from, const struct norm_ro
     return x;
 }
 
-/* Writes the last columns of a row, which do not fill a vector. */
+/* Writes the last columns of a row, fewer than a vector. */
 static __attribute__((noinline)) void norm_last(const struct inlay_norm_tile *tile, size_t i,
                                                 const struct norm_row *row, size_t column)
 {
@@ -126,7 +126,8 @@ static __attribute__((noinline)) void norm_last(const struct inlay_norm_tile *ti
     }
 }
 
-/* Writes some rows. Without gamma or beta the first row stands in for it, and the compiler drops the unused load. */
+/* Writes `rows` rows. Without gamma or beta, the first row is passed in its place and the compiler drops the unused
+   load. */
 VEC_INLINE void norm_write(const struct inlay_norm_tile *tile, size_t first, size_t rows, const struct norm_row *row,
                            struct norm_terms terms)
 {
@@ -155,7 +156,7 @@ VEC_INLINE void norm_rows(const struct inlay_norm_tile *tile, struct norm_terms 
     for (size_t first = 0; first < tile->count;) {
         size_t rows = tile->count - first < NORM_ROWS ? 1 : NORM_ROWS;
         for (size_t i = 0; i < rows; i++)
-            row[i] = norm_row(tile->rows[first + i], tile->columns, tile->epsilon, terms.centred,
+            row[i] = norm_row(tile->rows[first + i], tile->columns, tile->epsilon, terms.centered,
                               tile->norm == INLAY_NORM_L2);
         if (rows == NORM_ROWS)
             norm_write(tile, first, NORM_ROWS, row, terms);
@@ -165,22 +166,22 @@ VEC_INLINE void norm_rows(const struct inlay_norm_tile *tile, struct norm_terms 
     }
 }
 
-VEC_INLINE void norm_centred(const struct inlay_norm_tile *tile, bool centred)
+VEC_INLINE void norm_centered(const struct inlay_norm_tile *tile, bool centered)
 {
     if (tile->gamma != NULL && tile->beta != NULL)
-        norm_rows(tile, (struct norm_terms){centred, true, true});
+        norm_rows(tile, (struct norm_terms){centered, true, true});
     else if (tile->gamma != NULL)
-        norm_rows(tile, (struct norm_terms){centred, true, false});
+        norm_rows(tile, (struct norm_terms){centered, true, false});
     else if (tile->beta != NULL)
-        norm_rows(tile, (struct norm_terms){centred, false, true});
+        norm_rows(tile, (struct norm_terms){centered, false, true});
     else
-        norm_rows(tile, (struct norm_terms){centred, false, false});
+        norm_rows(tile, (struct norm_terms){centered, false, false});
 }
 
 static void NAME(norm)(const struct inlay_norm_tile *tile)
 {
     if (tile->norm == INLAY_NORM_LAYER)
-        norm_centred(tile, true);
+        norm_centered(tile, true);
     else
-        norm_centred(tile, false);
+        norm_centered(tile, false);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sines and cosines of parts of a quarter turn, by polynomials, once for every ISA, or by SLEEF's function of the ISA.
- * Holds no intrinsics.
+ * Sines and cosines of fractions of a quarter turn, by polynomials or by the ISA's SLEEF function. No intrinsics.
  */
 #pragma once
 
@@ -29,14 +28,15 @@ VEC_INLINE vec_double sincos_polynomial(vec_double factor, vec_double z, const d
 }
 
 /*
- * Returns the sine and the cosine of r quarter turns, |r| <= 1/2 + 2^-20, each off by less than 3 u of itself, u =
+ * Returns the sine and the cosine of r quarter turns, |r| <= 1/2 + 2^-20, each with a relative error below 3 u, u =
  * 2^-53.
  *
- * The polynomials interpolate sin(pi/2 r) / r and (cos(pi/2 r) - 1) / r^2, as functions of r^2, at Chebyshev's nodes of
- * [0, 1/4]; with their coefficients as doubles they are off by less than 2^-54.5 and 2^-55 of sine and cosine. The last
- * sum errs by u of itself, and the terms before it are small: a sine is off by less than 1.1 u (r * first coefficient)
- * + 0.4 u (other terms) + 0.4 u (polynomial) + u (sum) of itself, and a cosine by less than 0.9 u (terms) + 0.3 u
- * (polynomial) + u (sum). Where fma rounds its product too, the terms add 0.1 u to the sine and 0.5 u to the cosine.
+ * The polynomials interpolate sin(pi/2 r) / r and (cos(pi/2 r) - 1) / r^2, as functions of r^2, at the Chebyshev nodes
+ * of [0, 1/4]. With coefficients rounded to double, their errors are below 2^-54.5 of the sine and 2^-55 of the cosine.
+ * The last sum has a relative error of u, and the terms before it are small. So a sine's relative error is below 1.1 u
+ * (r * first coefficient) + 0.4 u (other terms) + 0.4 u (polynomial) + u (sum), and a cosine's below 0.9 u (terms) +
+ * 0.3 u (polynomial) + u (sum). If fma also rounds its product, the terms add 0.1 u to the sine and 0.5 u to the
+ * cosine.
  */
 VEC_INLINE struct vec_sincos sincos_quarter(vec_double r)
 {
@@ -45,9 +45,9 @@ VEC_INLINE struct vec_sincos sincos_quarter(vec_double r)
                                sincos_polynomial(z, z, sincos_cosine, COSINE_TERMS, vec_double_set1(1))};
 }
 
-/* sin(pi x) and cos(pi x), |x| <= 1/4. Results may be off by so many units of 2^-53 of themselves: SLEEF's function by
-   half an ULP, which is one unit at most, and the polynomials by three. Bounds grow with it, and entries keep their
-   bits. */
+/* Return sin(pi x) and cos(pi x), |x| <= 1/4, with a relative error of at most SINCOS_PI_ERROR units of 2^-53. SLEEF is
+   accurate to half an ULP, which is at most one unit; the polynomials to three. Error bounds grow with it; entries keep
+   their bits. */
 #ifdef INLAY_HAVE_SLEEF
 enum { SINCOS_PI_ERROR = 1 };
 

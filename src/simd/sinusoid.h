@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sinusoid kernels, once for every ISA, over the words of its vec.h. Included by simd/kernels.h. Holds no
- * intrinsics and includes nothing.
+ * The sinusoid kernels, written once over the vector operations of vec.h. Included by simd/kernels.h; no intrinsics, no
+ * includes.
  */
 /*
- * Returns twice a bound of how far the state may be off until the next exact phases, with m re-anchorings in between,
- * each after K rows, for amplitude 1. Below, u = 2^-53: rounding errs by u |x| at most, and by u/2 where |x| <= 1. w is
- * the angle of a step. f is 0 where fma rounds once, and 1 where it rounds its product too.
+ * Returns twice a bound of the state's error until the next exact phases, with m re-anchorings in between, each after K
+ * rows, for amplitude 1. Below, u = 2^-53: a rounding error is at most u |x|, and at most u/2 if |x| <= 1. w is the
+ * angle of a step. f is 0 if fma rounds once, and 1 if it rounds its product too.
  *
- * The first bound takes the state as a vector (sin, cos), whose length is 1 and which turning does not stretch. (Its
- * errors may take a component above 1, where rounding errs by up to u. That happens in slow columns alone, which use
- * 1.0 of the 1.21 u that they have below, and whose products with cos w = 1 are exact.) A step is sin' = fma(sin, cos
- * w, cos * sin w), and cos' likewise. The sums err by u/2 each, together 0.71 u; the products with cos w by 0.71 f u;
- * those with sin w by u |sin w| or 0.71 u, whichever is less; the constants by u/2 for cos w, and u |sin w| or u/2 for
- * sin w. Together this is a vector of at most D u a step, D = 0.71 f + min(2.42, 1.21 + 2 |sin w|). Re-anchoring is a
- * step by another angle and errs by R u, R = 2.42 + 0.71 f. Steps start again at each anchor, and an anchor starts from
- * the one before it. Exact phases are off by u of themselves, hence the vector by pi/4 u, and sincos_pi() by
- * SINCOS_PI_ERROR u of each component; turning by the quadrant is exact: together below X u, X = 1 +
- * SINCOS_PI_ERROR. So the sine and the cosine are off by less than
+ * The first bound treats the state as a vector (sin, cos) of length 1, which turning does not stretch. (Errors may take
+ * a component above 1, where rounding errs by up to u. This happens only in slow columns, which use 1.0 of the 1.21 u
+ * allowed below, and whose products with cos w = 1 are exact.) A step is sin' = fma(sin, cos w, cos * sin w) and cos' =
+ * fma(cos, cos w, -(sin * sin w)). Its errors are at most: u/2 for each sum, together 0.71 u; 0.71 f u for the products
+ * with cos w; u |sin w| or 0.71 u, whichever is less, for the products with sin w; and for the constants, u/2 for cos
+ * w, and u |sin w| or u/2 for sin w. Together this is a vector of at most D u a step, D = 0.71 f + min(2.42, 1.21 + 2
+ * |sin w|). Re-anchoring is a step by another angle with an error of R u, R = 2.42 + 0.71 f. Steps restart at each
+ * anchor, and each anchor starts from the one before. The error of exact phases is u relative to themselves, hence pi/4
+ * u of the vector, and that of sincos_pi() is SINCOS_PI_ERROR u of each component. Turning by the quadrant is exact.
+ * Together these are below X u, X = 1 + SINCOS_PI_ERROR. So the errors of the sine and the cosine are less than
  *
- *     u (D K + R m + X)
+ *      u (D K + R m + X)
  *
- * Slow columns hold small sines, for which that is too coarse. Let S be the largest |sin| of all those rows, S <=
- * min(1, |sin at the exact phases| + (m + 1) K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w|
- * (product) + f u S (product) + u S (sum) + u/2 S + u |sin w| (constants). What a step added to the cosine, D u or
- * less, is carried into the sine by n steps of turning, by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u
- * min(K, K^2/2 |sin w|). Re-anchoring, by an angle whose |sin| is K |sin w| at most, adds (3/2 + f) u S + 2 u K |sin w|
+ * This is too coarse for slow columns, whose sines are small. Let S be the largest |sin| of all those rows, S <= min(1,
+ * |sin at the exact phases| + (m + 1) K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w|
+ * (product) + f u S (product) + u S (sum) + u/2 S + u |sin w| (constants). The error that a step adds to the cosine, at
+ * most D u, is carried into the sine by n steps of turning, by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u
+ * min(K, K^2/2 |sin w|). Re-anchoring, by an angle whose |sin| is at most K |sin w|, adds (3/2 + f) u S + 2 u K |sin w|
  * to the sine, and R u <= 2 D u to the cosine: summed over m re-anchorings, the last of which is K rows back, D u
- * min(2m, m (m + 1) K |sin w|) of the sine. The exact phases add, relative to their sine, as |x / tan x| <= 1 and |x
- * tan x| <= 1 for |x| <= pi/4, X u S, and X u min(1, (m + 1) K |sin w|) from their cosine. So the sine is also off by
+ * min(2m, m (m + 1) K |sin w|) of the sine. The exact phases add X u S relative to their sine, as |x / tan x| <= 1 and
+ * |x tan x| <= 1 for |x| <= pi/4, and X u min(1, (m + 1) K |sin w|) from their cosine. So the error of the sine is also
  * less than
  *
- *     u (((3/2 + f) (K + m) + X) S + 2 (m + 1) K |sin w| + D min(K + 2m + X, (K^2/2 + (m + 1) (m + X) K) |sin w|))
+ *      u (((3/2 + f) (K + m) + X) S + 2 (m + 1) K |sin w| + D min(K + 2m + X, (K^2/2 + (m + 1) (m + X) K) |sin w|))
  *
- * and the cosine by the same with C, the largest |cos|, for S. The smaller of the two bounds holds; one hundredth is
- * added for products of errors and for the rounding of the bound itself.
+ * and that of the cosine is the same with C, the largest |cos|, for S. The smaller of the two bounds holds. One
+ * hundredth is added for products of errors and for the rounding of the bound itself.
  *
- * Values below 2^-100 are left to the integer path by a bound of up to 1: below them come subnormal floats, and phases,
- * which end at 2^-256, with few digits. Later a sine becomes no smaller than it was there unless it is a fast column's,
- * which is undecided wherever it comes as near to 0 as its bound.
+ * Values below 2^-100 are left to the integer path by a bound of up to 1: near them are subnormal floats, and phases,
+ * which end at 2^-256, with few digits. Later sines are no smaller than that one, except in fast columns, where a sine
+ * is undecided wherever it is closer to 0 than its bound.
  */
 static inline vec_double sinusoid_bound(vec_double value, vec_double step, double rows, double reanchors)
 {
@@ -60,7 +60,7 @@ static inline vec_double sinusoid_bound(vec_double value, vec_double step, doubl
     return vec_double_fma(vec_double_set1(unit), bound, one - tiny);
 }
 
-/* Turns sines and cosines by an angle. */
+/* Adds an angle to angles, each given by its sine and cosine. */
 VEC_INLINE struct vec_sincos sinusoid_turn(struct vec_sincos x, struct vec_sincos by)
 {
     return (struct vec_sincos){vec_double_fma(x.sin, by.cos, x.cos * by.sin),
@@ -72,7 +72,7 @@ VEC_INLINE struct vec_sincos sinusoid_load(const double *sin, const double *cos,
     return (struct vec_sincos){vec_double_load(sin + i), vec_double_load(cos + i)};
 }
 
-/* Sets the state to that of an anchor. */
+/* Sets the state to an anchor. */
 VEC_INLINE void sinusoid_begin(struct inlay_sinusoid_state *state, size_t i, struct vec_sincos here, double amplitude)
 {
     vec_double_store(state->sin_anchor + i, here.sin);
@@ -84,9 +84,9 @@ VEC_INLINE void sinusoid_begin(struct inlay_sinusoid_state *state, size_t i, str
 static void NAME(sinusoid_anchor)(const struct inlay_sinusoid_anchor *anchor)
 {
     /*
-     * An amplitude multiplies the state, and so its errors. One that is no power of two rounds once more, by u |x|, and
-     * rounding errs by up to u instead of u/2 where the largest value lies above a power of two. Twice the bound covers
-     * both.
+     * The amplitude multiplies the state and its errors. Unless it is a power of two, the product is rounded too, by u
+     * |x|, and rounding errs by up to u instead of u/2 if the largest value is above a power of two. Twice the bound
+     * covers both.
      */
     const double amplitude = anchor->amplitude, bound_scale = amplitude == 1 ? 1 : 2 * amplitude;
     struct inlay_sinusoid_state *state = anchor->state;
@@ -113,16 +113,16 @@ static void NAME(sinusoid_reanchor)(const struct inlay_sinusoid_reanchor *step)
     }
 }
 
-/* Returns the upper 26 bits of a double, by Veltkamp's splitting. The rest has 26 bits and a sign, so that products of
-   such parts are exact. */
+/* Returns the upper 26 bits of a double, by Veltkamp's splitting. The rest has 26 bits and a sign, so products of such
+   parts are exact. */
 VEC_INLINE vec_double sinusoid_upper(vec_double x)
 {
     const vec_double shifted = x * (0x1p27 + 1);
     return shifted - (shifted - x);
 }
 
-/* Returns a * b - whole, rounded once. Where fma rounds twice, `whole` is the whole number next to the rounded product:
-   subtracting it is exact, and Dekker's product gives what that rounding cut off, exactly too. */
+/* Returns a * b - whole, rounded once. If fma rounds twice, `whole` must be the integer nearest to the rounded product.
+   Then subtracting it is exact, and so is the product's rounding error by Dekker's product. */
 VEC_INLINE vec_double sinusoid_part(vec_double a, vec_double b, vec_double whole)
 {
     if (VEC_FMA_ONCE)
@@ -134,23 +134,22 @@ VEC_INLINE vec_double sinusoid_part(vec_double a, vec_double b, vec_double whole
 }
 
 /*
- * Sines and cosines of a position, each by itself.
+ * Computes the sines and cosines of one position without a state.
  *
- * Let A = position * G quarter turns, G the pair's quarter turns per position modulo 4, |G| <= 2, which `turns_high` +
- * `turns_low` are but for 2^-107 |G|. Adding 3 * 2^51 rounds position * turns_high to a whole number n, whose last bits
- * are those of the sum. r = position * turns_high - n is rounded once, and errs by u |r|; position * turns_low, below
- * 2^-53 |A|, is added. So the angle within the quarter turn is off by less than
+ * Let A = position * G quarter turns. G is the pair's quarter turns per position modulo 4, |G| <= 2, which turns_high +
+ * turns_low approximates to within 2^-107 |G|. Adding 3 * 2^51 rounds position * turns_high to an integer n, in the
+ * last bits of the sum. r = position * turns_high - n is rounded once, with an error of u |r|; then position *
+ * turns_low, below 2^-53 |A|, is added. So the error of the angle within the quarter turn is less than
  *
- *     2 u |r| + 2^-104.4 |A|        and |r| <= 1/2 + 2^-20
+ *      2 u |r| + 2^-104.4 |A|        and |r| <= 1/2 + 2^-20
  *
- * relative to r first, so that a sine next to a multiple of pi keeps its digits. As |x / tan x| <= 1 and |x tan x| <=
- * pi/4, a sine is off by less than 2 u of itself for that, a cosine by less than 1.6 u, both by 3 u more from
- * sincos_quarter(), and by u from an amplitude. The second part of the angle's error is at most 2^-102.7 |position|.
- * Hence twice the error is less than
+ * The first term is relative to r, so a sine next to a multiple of pi keeps its digits. As |x / tan x| <= 1 and |x tan
+ * x| <= pi/4, it adds a relative error below 2 u to a sine and below 1.6 u to a cosine. sincos_quarter() adds 3 u to
+ * both, and an amplitude u. The second term is at most 2^-102.7 |position|. Hence twice the error is less than
  *
- *     12.12 u |value| + 2^-101 max(1, |position|)
+ *      12.12 u |value| + 2^-101 max(1, |position|)
  *
- * of amplitude 1. The second term also leaves values below 2^-100 undecided, as sinusoid_bound() does.
+ * for amplitude 1. The second term also leaves values below 2^-100 undecided, as sinusoid_bound() does.
  */
 VEC_INLINE struct vec_sincos sinusoid_direct(const struct inlay_sinusoid_tile *tile, double position, size_t i)
 {
@@ -177,7 +176,7 @@ VEC_INLINE double sinusoid_direct_absolute(double position)
     return (size < 1 ? 1 : size) * 0x1p-101;
 }
 
-/* Returns values in the type of a tile; those of 16-bit types by way of a float that is rounded to odd. */
+/* Rounds values to a type. 16-bit types go through a float rounded to odd, so the result is rounded only once. */
 VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type type)
 {
     if (type == INLAY_F16)
@@ -188,16 +187,15 @@ VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type
 }
 
 /*
- * The rounding test of floats, where fma rounds once: leaves `seen` as it is where v - e and v + e round to one float,
- * and sets bits of it where they do not. v is less than e off the real number x, so that x rounds to that float too.
- * `bound` is E = 2e.
+ * The rounding test for float32, if fma rounds once. |x - v| < d, where x is the real number and v the double; `e` is E
+ * = 2d. Sets bits of `seen` unless v - d and v + d round to the same float, to which x then rounds too.
  *
- * Let 2^k <= |v| < 2^(k+1), where floats lie g = 2^(k-23) apart, and P = 2^29 - 1. Doubles of the size of P v lie g
- * apart too, and 2^29 v is one of them: so P v + E = 2^29 v - (v - E) rounds to 2^29 v - f, f the multiple of g next to
- * v - E; and P v - E likewise to that next to v + E. Where they agree, v - E and v + E lie within g/2 of one f, a
- * float, and x rounds to it, unless x < 2^k: there floats lie g/2 apart, and x has to be within g/4 of f = 2^k.
- * It is, as e = E/2 <= g/4. (Just above 2^k, P v is below 2^(k+29), where doubles lie g/2 apart: there e <= g/8 and v -
- * 2^k < g/16, and x rounds to 2^k again.)
+ * Let 2^k <= |v| < 2^(k+1), where floats are g = 2^(k-23) apart, and P = 2^29 - 1. Doubles of the size of P v are g
+ * apart too, and 2^29 v is one of them. So P v + E = 2^29 v - (v - E) rounds to 2^29 v - f, where f is the multiple of
+ * g nearest to v - E. P v - E rounds in the same way to the one nearest to v + E. If they agree, v - E and v + E are
+ * within g/2 of one f, a float, and x rounds to it, unless x < 2^k: there floats are g/2 apart, and x has to be within
+ * g/4 of f = 2^k. It is, as d = E/2 <= g/4. (Just above 2^k, P v is below 2^(k+29), where doubles are g/2 apart: there
+ * d <= g/8 and v - 2^k < g/16, and x rounds to 2^k again.)
  */
 VEC_INLINE vec_double_bits sinusoid_test(vec_double_bits seen, vec_double v, vec_double e)
 {
@@ -206,8 +204,8 @@ VEC_INLINE vec_double_bits sinusoid_test(vec_double_bits seen, vec_double v, vec
     return seen | (above ^ (vec_double_bits)vec_double_fma(v, p, -e));
 }
 
-/* VEC_LEN sines or cosines. Twice the bounds of their errors are in memory, or follow from the values themselves, as
-   sinusoid_direct() says. */
+/* VEC_LEN sines or cosines, and twice the bounds of their errors: either in memory, or computed from the values as in
+   sinusoid_direct(). */
 struct sinusoid_values {
     vec_double low, high;
     bool direct;
@@ -221,20 +219,20 @@ VEC_INLINE struct sinusoid_values sinusoid_values(const double *state, const dou
         .low = vec_double_load(state + i), .high = vec_double_load(state + i + VEC_DOUBLES), .bound = bound + i};
 }
 
-/* Returns twice the bounds of v.low, which is at 0, or of v.high, which is at VEC_DOUBLES. */
+/* Returns twice the error bounds of v.low (at = 0) or of v.high (at = VEC_DOUBLES). */
 VEC_INLINE vec_double sinusoid_twice_bound(struct sinusoid_values v, size_t at)
 {
     return v.direct ? sinusoid_direct_bound(at == 0 ? v.low : v.high, v.absolute) : vec_double_load(v.bound + at);
 }
 
-/* Whether sinusoid_test() tells the undecided values of a type. */
+/* True if sinusoid_test() works for a type. */
 VEC_INLINE bool sinusoid_tests(inlay_element_type type)
 {
     return type == INLAY_F32 && VEC_FMA_ONCE;
 }
 
-/* Returns the bits in which v - E and v + E differ when rounded. Values are undecided where any do: E = 2e exceeds e by
-   more than rounding these sums adds, as e is more than u |v|. */
+/* Returns the bits that differ between v - E and v + E once rounded, where E is twice the error bound d. A value is
+   undecided if any does. E exceeds d by more than the rounding of these sums, as d is more than u |v|. */
 VEC_INLINE vec_bits sinusoid_difference(struct sinusoid_values v, inlay_element_type type)
 {
     vec_double low_bound = sinusoid_twice_bound(v, 0), high_bound = sinusoid_twice_bound(v, VEC_DOUBLES);
@@ -243,7 +241,7 @@ VEC_INLINE vec_bits sinusoid_difference(struct sinusoid_values v, inlay_element_
     return (vec_bits)above ^ (vec_bits)below;
 }
 
-/* Returns a word whose bit i says whether value i is undecided. Rarely called. */
+/* Returns a mask whose bit i is set if value i is undecided. Rarely called. */
 VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_type type)
 {
     uint32_t undecided = 0;
@@ -260,8 +258,7 @@ VEC_INLINE uint32_t sinusoid_undecided(struct sinusoid_values v, inlay_element_t
     return undecided;
 }
 
-/* Returns whether any value is undecided: by one test for all of them if there is one, since it hardly ever finds any.
- */
+/* True if any value is undecided. Uses one test for all values where possible, since undecided ones are rare. */
 VEC_INLINE bool sinusoid_any_undecided(struct sinusoid_values sin, struct sinusoid_values cos, inlay_element_type type)
 {
     if (!sinusoid_tests(type))
@@ -273,7 +270,7 @@ VEC_INLINE bool sinusoid_any_undecided(struct sinusoid_values sin, struct sinuso
     return vec_bits_test((vec_bits)seen, UINT32_MAX);
 }
 
-/* Stores the first n values of a vector, all of it where n reaches beyond; nothing for n = 0. */
+/* Stores the first n values of a vector, all of it if n >= VEC_LEN, nothing if n is 0. */
 VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_element_type type, bool stream)
 {
     bool narrow = type != INLAY_F32;
@@ -288,15 +285,14 @@ VEC_INLINE void sinusoid_store(unsigned char *out, vec x, size_t n, inlay_elemen
 }
 
 /*
- * Rows whose pairs are computed together, so that the state is loaded and stored once for all of them: its stores wait
- * in one queue with those of the rows. Two where rows are added to tokens, or lie a multiple of 4 KiB apart: four rows
- * that are written at once by non-temporal stores, at addresses whose lower 12 bits agree, took 3.2 to 5.3 times a copy
- * (Zen 3); on Zen 4 two take 0.95 to 1.02 of the time of four.
+ * Rows computed together, to load and store the state once for all of them: its stores share a queue with those of the
+ * rows. Two rows if tokens are added, or if rows are a multiple of 4 KiB apart. Four rows streamed at once to addresses
+ * with equal lower 12 bits took 3.2x to 5.3x the time of a copy (Zen 3). On Zen 4, two take 0.95x to 1.02x the time of
+ * four.
  */
 enum { SINUSOID_ROWS = 4, SINUSOID_ROWS_APART = 2, SINUSOID_ALIAS_BYTES = 4096 };
 
-/* What does not change within a tile. They are constants where sinusoid_rows_of() is called, so that each combination
-   is a loop of its own. */
+/* Constants of a tile. They are known where sinusoid_rows_of() is called, so each combination gets its own loop. */
 struct sinusoid_shape {
     inlay_element_type type;
     bool interleaved, stream, fused, direct;
@@ -321,7 +317,7 @@ VEC_INLINE struct sinusoid_both sinusoid_both(const struct inlay_sinusoid_tile *
                                   {low.cos * amplitude, high.cos * amplitude, true, NULL, absolute}};
 }
 
-/* Returns what sinusoid_both() does, given the values of the row before. */
+/* Returns sinusoid_both() of a row, given the values of the row before. */
 VEC_INLINE struct sinusoid_both sinusoid_next(const struct inlay_sinusoid_tile *tile, size_t row, size_t i,
                                               struct sinusoid_both before, bool direct)
 {
@@ -339,8 +335,8 @@ VEC_INLINE struct sinusoid_both sinusoid_next(const struct inlay_sinusoid_tile *
     return before;
 }
 
-/* Writes down which of the pairs [i, i + VEC_LEN) of n rows are undecided, before the state moves on from the first of
-   them. Rarely called: one function serves all shapes. */
+/* Marks the undecided ones among pairs [i, i + VEC_LEN) of n rows. The state must still be that of the first row.
+   Rarely called: one function serves all shapes. */
 static __attribute__((noinline)) void sinusoid_set_undecided(const struct inlay_sinusoid_tile *tile, size_t row,
                                                              size_t n, size_t i)
 {
@@ -357,14 +353,14 @@ static __attribute__((noinline)) void sinusoid_set_undecided(const struct inlay_
     }
 }
 
-/* Returns token * scale + entry. Only the first n tokens of the vector are read. */
+/* Returns token * scale + entry. Reads only the first n tokens. */
 VEC_INLINE vec sinusoid_add(const unsigned char *tokens, float scale, vec entries, size_t n)
 {
     vec x = n >= VEC_LEN ? vec_load(tokens) : vec_load_n(tokens, n);
     return x * scale + entries;
 }
 
-/* Writes VEC_LEN pairs of one row, from pair i on, of which the first `sines` and `cosines` have columns. */
+/* Writes pairs [i, i + VEC_LEN) of one row, of which the first `sines` and `cosines` have columns. */
 VEC_INLINE void sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, size_t sines,
                                size_t cosines, struct sinusoid_shape shape, struct sinusoid_both values)
 {
@@ -395,7 +391,7 @@ VEC_INLINE void sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t ro
     sinusoid_store(cos_out, second, cosines, shape.type, shape.stream);
 }
 
-/* Prefetches what VEC_LEN pairs of the next row will need, from pair i on. */
+/* Prefetches the next row's tokens for pairs [i, i + VEC_LEN). */
 VEC_INLINE void sinusoid_prefetch(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, bool interleaved)
 {
     const unsigned char *next = tile->next[row];
@@ -408,8 +404,7 @@ VEC_INLINE void sinusoid_prefetch(const struct inlay_sinusoid_tile *tile, size_t
     }
 }
 
-/* Writes VEC_LEN pairs of n rows, as sinusoid_pairs() does, and moves the state on. Returns whether any entry is
-   undecided. */
+/* Writes pairs [i, i + VEC_LEN) of n rows and advances the state. Returns true if any entry is undecided. */
 VEC_INLINE bool sinusoid_block(const struct inlay_sinusoid_tile *tile, size_t row, size_t n, size_t i, size_t sines,
                                size_t cosines, struct sinusoid_shape shape)
 {
@@ -435,7 +430,7 @@ VEC_INLINE bool sinusoid_block(const struct inlay_sinusoid_tile *tile, size_t ro
     return any;
 }
 
-/* Writes the pairs of n rows from i on, which do not fill a vector. One function serves all shapes. */
+/* Writes the last pairs of n rows, fewer than a vector. One function serves all shapes. */
 static __attribute__((noinline)) bool sinusoid_tail(const struct inlay_sinusoid_tile *tile, size_t row, size_t n,
                                                     size_t i, struct sinusoid_shape shape)
 {
@@ -446,8 +441,8 @@ VEC_INLINE bool sinusoid_rows_of(const struct inlay_sinusoid_tile *tile, struct 
 {
     size_t both = tile->sines < tile->cosines ? tile->sines : tile->cosines;
     size_t whole = both - both % VEC_LEN, n;
-    /* Without a state there is nothing to share; and where a line takes several streaming stores, a table takes 1.05 of
-       the time (Zen 4). */
+    /* Direct rows share no state. Grouping rows takes 1.05x the time if a line takes several streaming stores
+       (Zen 4). */
     const bool one = shape.direct || (shape.stream && !shape.fused && sizeof(vec) < INLAY_CACHE_LINE);
     const bool aliased = shape.stream && tile->out_stride_bytes % SINUSOID_ALIAS_BYTES == 0;
     const size_t most = one ? 1 : shape.fused || aliased ? SINUSOID_ROWS_APART : SINUSOID_ROWS;
@@ -477,7 +472,7 @@ VEC_INLINE bool sinusoid_rows_fused(const struct inlay_sinusoid_tile *tile, inla
 
 static bool NAME(sinusoid_rows)(const struct inlay_sinusoid_tile *tile)
 {
-    /* A copy that no store can alias, so that its fields stay in registers. */
+    /* A copy that no store can alias, so its fields stay in registers. */
     const struct inlay_sinusoid_tile own = *tile;
     if (own.type == INLAY_F16)
         return sinusoid_rows_fused(&own, INLAY_F16, false);
