@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of AVX2: the bodies of src/simd over this folder's words. Compiled with this ISA's flags; exports the
- * table and nothing else.
+ * The AVX2 kernels: the bodies in src/simd over avx2/vec.h. Compiled with this ISA's flags; exports only the table.
  */
 #include "avx2/vec.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The first n floats of a register of eight, n < 8, for AVX2 and AVX-512: by loads and stores of 4, 2 and 1 floats
- * instead of masks. Sanitizers see these, qemu 7.2 reads lanes that are masked off, and on Zen 4 rows whose ends were
- * masked took 1.25 to 1.35 times as long. Single floats are copied, since gcc's _mm_load_ss and _mm_store_ss demand
- * alignment. Included behind simd/words.h.
+ * The first n floats of a register of eight, n < 8, for AVX2 and AVX-512: loads and stores of 4, 2 and 1 floats instead
+ * of masks. Sanitizers check these; qemu 7.2 reads masked-off lanes; and rows whose ends were masked took 1.25x to
+ * 1.35x the time (Zen 4). Single floats are copied, since gcc's _mm_load_ss and _mm_store_ss require alignment.
+ * Included after simd/words.h.
  */
 #pragma once
 

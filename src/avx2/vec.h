@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of src/simd in AVX2: all AVX2 intrinsics of the library.
+ * The vector operations of src/simd in AVX2. With part.h and shared.h, all AVX2 intrinsics in the library.
  */
 #pragma once
 
@@ -33,20 +33,20 @@ VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
     part_store(to, x, n);
 }
 
-/* VEC_LEN bytes. */
+/* Loads VEC_LEN bytes. */
 VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
     return (vec_bytes)_mm_loadl_epi64((const __m128i *)from);
 }
 
-/* Numbers [first, first + VEC_LEN) of 16 of 4 bits: the lower halves of 8 bytes, then their upper halves. */
+/* Loads numbers [first, first + VEC_LEN) of 16 4-bit numbers: the lower halves of 8 bytes, then their upper halves. */
 VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
 {
     const vec_bytes bytes = vec_load_bytes(from);
     return first < 8 ? bytes & 15 : bytes >> 4;
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
+/* Loads VEC_LEN 4-bit numbers as bytes, the lower half of each byte first. */
 VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
 {
     int word;
@@ -56,7 +56,7 @@ VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
     return (vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15));
 }
 
-/* a0 b0 a1 b1 ... */
+/* Returns a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
     vec low = _mm256_unpacklo_ps(a, b);
@@ -64,7 +64,7 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)};
 }
 
-/* The lanes of b where the uppermost bit of `by` is set, else those of a. */
+/* Returns lanes of b where the top bit of `by` is set, else lanes of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
     return _mm256_blendv_pd(a, b, (__m256d)by);
@@ -75,15 +75,15 @@ VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
     return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
 }
 
-/* vec_round_bf16() of any floats. A NaN, whose rounding could carry into the exponent, becomes quiet and keeps the
-   upper bits of its payload. */
+/* Like vec_round_bf16(), for any floats. Rounding a NaN could carry into its exponent, so a NaN is made quiet instead
+   and keeps the upper bits of its payload. */
 VEC_INLINE vec vec_round_bf16_any(vec x)
 {
     __m256i quiet = _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(x), 16), _mm256_set1_epi32(0x40));
     return _mm256_blendv_ps(vec_round_bf16(x), _mm256_castsi256_ps(quiet), _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
 }
 
-/* The lower halves of the lanes, packed together. */
+/* Returns the lower halves of the lanes, packed. */
 VEC_INLINE __m128i vec_halves(vec x)
 {
     __m256i bits = _mm256_castps_si256(x);
@@ -114,7 +114,7 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to, &rest, 2);
 }
 
-/* The upper halves of the lanes of a, then those of b. */
+/* Returns the upper halves of the lanes of a, then of b. */
 VEC_INLINE vec vec_pack_upper(vec a, vec b)
 {
     const __m256i low = _mm256_srli_epi32(_mm256_castps_si256(a), 16);
@@ -122,7 +122,7 @@ VEC_INLINE vec vec_pack_upper(vec a, vec b)
     return _mm256_castsi256_ps(_mm256_permute4x64_epi64(packed, 0xd8));
 }
 
-/* Two registers of floats rounded to float16, as one. */
+/* Rounds two registers of floats to one of float16. */
 VEC_INLINE vec vec_pack_f16(vec a, vec b)
 {
     const __m128i low = _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -136,14 +136,14 @@ VEC_INLINE vec_half_bits vec_half_bits_add_if(vec_half_bits a, vec_half_bits b, 
     return a + (b & ~(vec_half_bits)(by == 0));
 }
 
-/* Whether any lane has any of some bits. */
+/* True if any lane has any of `bits` set. */
 VEC_INLINE bool vec_bits_test(vec_bits x, uint32_t bits)
 {
     return !_mm256_testz_si256((__m256i)x, _mm256_set1_epi32((int)bits));
 }
 
-/* 16 16-bit integers, of which the first one has no bits below the uppermost, and those at indices below 16: their
-   lower halves, and their upper ones, in either half of a register. */
+/* A table of 16 16-bit integers, for indices below 16. The lower byte of entry 0 must be 0. `lower` and `upper` hold
+   the entries' lower and upper bytes, in both halves of the register. */
 struct vec_table {
     __m256i lower, upper;
 };

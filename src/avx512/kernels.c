@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of AVX-512: the bodies of src/simd over this folder's words. Compiled with this ISA's flags; exports the
- * table and nothing else.
+ * The AVX-512 kernels: the bodies in src/simd over avx512/vec.h. Compiled with this ISA's flags; exports only the
+ * table.
  */
 #include "avx512/vec.h"
 

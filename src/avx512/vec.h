@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of src/simd in AVX-512: all AVX-512 intrinsics of the library.
+ * The vector operations of src/simd in AVX-512. With avx2/part.h and avx2/shared.h, all AVX-512 intrinsics in the
+ * library.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 #define WIDE(name) _mm512_##name
 #define HALF(name) _mm256_##name
 #define VEC_SLEEF_SINCOSPI Sleef_sincospid8_u05avx512f
-#define SPAN_LEN 8 /* dispatch/cpu.c knows on which CPUs narrow moves are faster */
+#define SPAN_LEN 8 /* dispatch/cpu.c lists the CPUs where narrow moves are faster */
 
 typedef __m512 vec;
 typedef __m512d vec_double;
@@ -45,15 +46,13 @@ VEC_INLINE void vec_store_n(unsigned char *to, vec x, size_t n)
     part_store(to, part, n);
 }
 
-/* VEC_LEN bytes. */
+/* Loads VEC_LEN bytes. */
 VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
     return (vec_bytes)_mm_loadu_si128((const __m128i *)from);
 }
 
-/* Numbers [first, first + VEC_LEN) of 16 of 4 bits, which are all: the lower halves of 8 bytes, then their upper
- * halves.
- */
+/* Loads 16 4-bit numbers: the lower halves of 8 bytes, then their upper halves. `first` is always 0. */
 VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
 {
     (void)first;
@@ -62,7 +61,7 @@ VEC_INLINE vec_bytes vec_load_u4_halves(const unsigned char *from, size_t first)
     return (vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15));
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
+/* Loads VEC_LEN 4-bit numbers as bytes, the lower half of each byte first. */
 VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
 {
     __m128i bytes = _mm_loadl_epi64((const __m128i *)from);
@@ -70,7 +69,7 @@ VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
     return (vec_bytes)_mm_and_si128(both, _mm_set1_epi8(15));
 }
 
-/* a0 b0 a1 b1 ... */
+/* Returns a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
     const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
@@ -78,7 +77,7 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){_mm512_permutex2var_ps(a, low, b), _mm512_permutex2var_ps(a, high, b)};
 }
 
-/* The lanes of b where the uppermost bit of `by` is set, else those of a. */
+/* Returns lanes of b where the top bit of `by` is set, else lanes of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
     return _mm512_mask_blend_pd(_mm512_movepi64_mask((__m512i)by), a, b);
@@ -89,15 +88,15 @@ VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
     return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
 }
 
-/* vec_round_bf16() of any floats. A NaN, whose rounding could carry into the exponent, becomes quiet and keeps the
-   upper bits of its payload. */
+/* Like vec_round_bf16(), for any floats. Rounding a NaN could carry into its exponent, so a NaN is made quiet instead
+   and keeps the upper bits of its payload. */
 VEC_INLINE vec vec_round_bf16_any(vec x)
 {
     __m512i quiet = _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(x), 16), _mm512_set1_epi32(0x40));
     return _mm512_mask_mov_ps(vec_round_bf16(x), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), _mm512_castsi512_ps(quiet));
 }
 
-/* The lower halves of the lanes, packed together. */
+/* Returns the lower halves of the lanes, packed. */
 VEC_INLINE __m256i vec_halves(vec x)
 {
     return _mm512_cvtepi32_epi16(_mm512_castps_si512(x));
@@ -114,7 +113,7 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
     _mm256_mask_storeu_epi16(to, first, vec_halves(x));
 }
 
-/* The upper halves of the lanes of a, then those of b. */
+/* Returns the upper halves of the lanes of a, then of b. */
 VEC_INLINE vec vec_pack_upper(vec a, vec b)
 {
     static const uint16_t upper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
@@ -123,7 +122,7 @@ VEC_INLINE vec vec_pack_upper(vec a, vec b)
         _mm512_permutex2var_epi16(_mm512_castps_si512(a), _mm512_loadu_si512(upper), _mm512_castps_si512(b)));
 }
 
-/* Two registers of floats rounded to float16, as one. */
+/* Rounds two registers of floats to one of float16. */
 VEC_INLINE vec vec_pack_f16(vec a, vec b)
 {
     const __m256i low = _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -138,13 +137,13 @@ VEC_INLINE vec_half_bits vec_half_bits_add_if(vec_half_bits a, vec_half_bits b, 
     return (vec_half_bits)_mm512_mask_add_epi16((__m512i)a, lanes, (__m512i)a, (__m512i)b);
 }
 
-/* Whether any lane has any of some bits. */
+/* True if any lane has any of `bits` set. */
 VEC_INLINE bool vec_bits_test(vec_bits x, uint32_t bits)
 {
     return _mm512_test_epi32_mask((__m512i)x, _mm512_set1_epi32((int)bits)) != 0;
 }
 
-/* 16 16-bit integers, and those at indices below 16. */
+/* A table of 16 16-bit integers, for indices below 16. */
 struct vec_table {
     __m512i words;
 };

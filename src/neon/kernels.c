@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernels of NEON: the bodies of src/simd over this folder's words. Compiled with this ISA's flags; exports the
- * table and nothing else.
+ * The NEON kernels: the bodies in src/simd over neon/vec.h. Compiled with this ISA's flags; exports only the table.
  */
 #include "neon/vec.h"
 

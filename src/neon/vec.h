@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of src/simd in NEON (aarch64): all NEON intrinsics of the library.
+ * The vector operations of src/simd in NEON (aarch64): all NEON intrinsics in the library.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ typedef uint8x8_t vec_bytes;
 
 #include "simd/words.h"
 
-/* VEC_LEN elements of a type, converted to floats exactly. */
+/* These load VEC_LEN elements of a type and convert them to floats, exactly. */
 VEC_INLINE vec vec_load_f16(const unsigned char *from)
 {
     return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(from)));
@@ -31,7 +31,7 @@ VEC_INLINE vec vec_load_bf16(const unsigned char *from)
     return vreinterpretq_f32_u32(vshll_n_u16(vreinterpret_u16_u8(vld1_u8(from)), 16));
 }
 
-/* VEC_LEN bytes in the lower half of a register. */
+/* Loads VEC_LEN bytes into the lower half of a register. */
 VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
     uint32_t word;
@@ -44,20 +44,20 @@ VEC_INLINE vec vec_load_i8(const unsigned char *from)
     return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vreinterpret_s8_u8(vec_load_bytes(from))))));
 }
 
-/* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
+/* Widens bytes to 32-bit integers. */
 VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
 {
     return vmovl_u16(vget_low_u16(vmovl_u8(bytes)));
 }
 
-/* The values of bytes below 16 in a table, as floats. */
+/* Looks up bytes below 16 in a table, as floats. */
 VEC_INLINE vec vec_lookup(const signed char values[16], vec_bytes at)
 {
     const int8x8_t found = vqtbl1_s8(vld1q_s8(values), at);
     return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(found))));
 }
 
-/* VEC_LEN numbers of type E4M3, divided by 256: as float16 they have another bias, and NaN other bits. */
+/* Loads VEC_LEN E4M3 numbers, divided by 256: read as float16 they differ in bias and in the bits of NaN. */
 VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
 {
     const int16x4_t wide = vget_low_s16(vshll_n_s8(vreinterpret_s8_u8(vec_load_bytes(from)), 7));
@@ -66,7 +66,7 @@ VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
     return vcvt_f32_f16(vreinterpret_f16_u16(vorr_u16(half, nan)));
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower half of each first: as bytes, and as floats. */
+/* These load VEC_LEN 4-bit numbers, the lower half of each byte first, as bytes and as floats. */
 VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
 {
     uint16_t half;
@@ -80,13 +80,13 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
     return vec_from_bits(vec_bits_of_bytes(vec_load_u4_bytes(from)));
 }
 
-/* a0 b0 a1 b1 ... */
+/* Returns a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
     return (struct vec_two){vzip1q_f32(a, b), vzip2q_f32(a, b)};
 }
 
-/* VEC_DOUBLES floats, as doubles. */
+/* Loads VEC_DOUBLES floats as doubles. */
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {
     return vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(from)));
@@ -97,13 +97,13 @@ VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
     return vminq_f64(a, b);
 }
 
-/* a * b + c, rounded once. */
+/* Returns a * b + c, rounded once. */
 VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
 {
     return vfmaq_f64(c, a, b);
 }
 
-/* The lanes of b where the uppermost bit of `by` is set, else those of a. */
+/* Returns lanes of b where the top bit of `by` is set, else lanes of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
     return vbslq_f64((uint64x2_t)vshrq_n_s64((int64x2_t)by, 63), b, a);
@@ -114,58 +114,58 @@ VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
     return vcvt_high_f32_f64(vcvt_f32_f64(low), high);
 }
 
-/* The same, rounded to odd: the last bit is set if anything was cut off, so that a second rounding, to a type of fewer
-   bits, gives what a single one would have given. */
+/* Like vec_from_doubles(), but rounds to odd: the last bit is set if the result is inexact, so rounding again to a
+   narrower type equals rounding once. */
 VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
 {
     return vcvtx_high_f32_f64(vcvtx_f32_f64(low), high);
 }
 
-/* Floats rounded to float16, whose bits become the lower halves of the lanes. */
+/* Rounds floats to float16, in the lower halves of the lanes. */
 VEC_INLINE vec vec_round_f16(vec x)
 {
     return vreinterpretq_f32_u32(vmovl_u16(vreinterpret_u16_f16(vcvt_f16_f32(x))));
 }
 
-/* vec_round_bf16() of any floats. A NaN, whose rounding could carry into the exponent, becomes quiet and keeps the
-   upper bits of its payload. */
+/* Like vec_round_bf16(), for any floats. Rounding a NaN could carry into its exponent, so a NaN is made quiet instead
+   and keeps the upper bits of its payload. */
 VEC_INLINE vec vec_round_bf16_any(vec x)
 {
     uint32x4_t quiet = vorrq_u32(vshrq_n_u32(vreinterpretq_u32_f32(x), 16), vdupq_n_u32(0x40));
     return vbslq_f32(vceqq_f32(x, x), vec_round_bf16(x), vreinterpretq_f32_u32(quiet));
 }
 
-/* The lower halves of the lanes, packed together. */
+/* Stores the lower halves of the lanes, packed. */
 VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
 {
     vst1_u8(to, vreinterpret_u8_u16(vmovn_u32(vreinterpretq_u32_f32(x))));
 }
 
-/* The upper halves of the lanes of a, then those of b. */
+/* Returns the upper halves of the lanes of a, then of b. */
 VEC_INLINE vec vec_pack_upper(vec a, vec b)
 {
     return vreinterpretq_f32_u16(vuzp2q_u16(vreinterpretq_u16_f32(a), vreinterpretq_u16_f32(b)));
 }
 
-/* Two registers of floats rounded to float16, as one. */
+/* Rounds two registers of floats to one of float16. */
 VEC_INLINE vec vec_pack_f16(vec a, vec b)
 {
     return vreinterpretq_f32_f16(vcvt_high_f16_f32(vcvt_f16_f32(a), b));
 }
 
-/* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
+/* Loads VEC_DOUBLES unsigned 32-bit integers into 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
 {
     return (vec_double_bits)vmovl_u32(vld1_u32(from));
 }
 
-/* Signed bytes as 16-bit integers. */
+/* Loads signed bytes as 16-bit integers. */
 VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
 {
     return (vec_half_bits)vmovl_s8(vreinterpret_s8_u8(vld1_u8(from)));
 }
 
-/* The smaller of each two unsigned 16-bit integers. */
+/* Returns the minimum of unsigned 16-bit lanes. */
 VEC_INLINE vec_half_bits vec_half_bits_min(vec_half_bits a, vec_half_bits b)
 {
     return vminq_u16(a, b);
@@ -177,13 +177,13 @@ VEC_INLINE vec_half_bits vec_half_bits_add_if(vec_half_bits a, vec_half_bits b, 
     return vaddq_u16(a, vandq_u16(b, vtstq_u16(by, by)));
 }
 
-/* Whether any lane has any of some bits. */
+/* True if any lane has any of `bits` set. */
 VEC_INLINE bool vec_bits_test(vec_bits x, uint32_t bits)
 {
     return vmaxvq_u32(vandq_u32(x, vdupq_n_u32(bits))) != 0;
 }
 
-/* 16 16-bit integers, and those at indices below 16: an index is that of two bytes. */
+/* A table of 16 16-bit integers, for indices below 16. Each index becomes the indices of two bytes. */
 struct vec_table {
     uint8x16x2_t bytes;
 };
@@ -199,13 +199,13 @@ VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits 
     return vreinterpretq_u16_u8(vqtbl2q_u8(table.bytes, vreinterpretq_u8_u16(bytes_at)));
 }
 
-/* The products of the lower halves of 64-bit lanes. */
+/* Multiplies the lower halves of 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
 {
     return (vec_double_bits)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 }
 
-/* The smaller of each two unsigned 32-bit lanes. */
+/* Returns the minimum of unsigned 32-bit lanes. */
 VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
 {
     return (vec_bits)vminq_u32((uint32x4_t)a, (uint32x4_t)b);

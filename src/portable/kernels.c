@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The portable kernels: the bodies of src/simd over this folder's words. Compiled for the baseline of the architecture;
- * exports the table and nothing else.
+ * The portable kernels: the bodies in src/simd over portable/vec.h. Exports only the table.
  */
 #include "portable/vec.h"
 

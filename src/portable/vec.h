@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of src/simd in C, for CPUs whose registers no other folder knows: the vector types and operators of gcc and
- * clang, which these map to the registers of any target, and no intrinsics. There is no fused multiply-add: products of
- * doubles are rounded, which the bounds and the rounding test of simd/sinusoid.h allow for.
+ * The vector operations of src/simd in C, for targets without an ISA folder here. Uses the vector types and operators
+ * of gcc and clang, which map to the registers of any target; no intrinsics. There is no fused multiply-add: the
+ * product is rounded too, and the bounds and rounding test in simd/sinusoid.h account for it.
  */
 #pragma once
 
@@ -25,49 +25,49 @@ typedef int32_t vec_bytes __attribute__((vector_size(16)));
 
 #include "simd/words.h"
 
-/* The lanes of a where all bits of `by` are set, and those of b where none is. */
+/* Selects bitwise: a where `by` is 1, b where it is 0. */
 VEC_INLINE vec_bits vec_choose(vec_bits by, vec_bits a, vec_bits b)
 {
     return b ^ ((a ^ b) & by);
 }
 
-/* All bits of the lanes where a < b, of numbers below 2^31, which need no comparison of unsigned ones. */
+/* Returns all ones in lanes where a < b. For numbers below 2^31, so a signed comparison works. */
 VEC_INLINE vec_bits vec_below(vec_bits a, int b)
 {
     return (vec_bits)((vec_ints)a < b);
 }
 
-/* VEC_LEN bytes. */
+/* Loads VEC_LEN bytes. */
 VEC_INLINE vec_bytes vec_load_bytes(const unsigned char *from)
 {
     return (vec_bytes){from[0], from[1], from[2], from[3]};
 }
 
-/* Bytes as integers of 32 bits, and such integers, which are signed, as floats. */
+/* Widens bytes to 32-bit integers. */
 VEC_INLINE vec_bits vec_bits_of_bytes(vec_bytes bytes)
 {
     return (vec_bits)bytes;
 }
 
-/* The values of bytes below 16 in a table, as floats. */
+/* Looks up bytes below 16 in a table, as floats. */
 VEC_INLINE vec vec_lookup(const signed char values[16], vec_bytes at)
 {
     return (vec){(float)values[at[0]], (float)values[at[1]], (float)values[at[2]], (float)values[at[3]]};
 }
 
-/* VEC_LEN elements of a type, converted to floats exactly. */
+/* Loads VEC_LEN signed bytes as floats. */
 VEC_INLINE vec vec_load_i8(const unsigned char *from)
 {
     return vec_from_bits((vec_bits)((vec_load_bytes(from) ^ 0x80) - 0x80));
 }
 
-/* Both halves of VEC_LEN / 2 bytes, the lower half of each first. */
+/* Loads VEC_LEN 4-bit numbers as bytes, the lower half of each byte first. */
 VEC_INLINE vec_bytes vec_load_u4_bytes(const unsigned char *from)
 {
     return (vec_bytes){from[0] & 15, from[0] >> 4, from[1] & 15, from[1] >> 4};
 }
 
-/* The same as floats: they become such where they are. */
+/* Loads VEC_LEN 4-bit numbers as floats. Converts each number in place, then scales it down. */
 VEC_INLINE vec vec_load_u4(const unsigned char *from)
 {
     const int both = from[0] | from[1] << 8;
@@ -87,8 +87,8 @@ VEC_INLINE vec vec_load_bf16(const unsigned char *from)
     return (vec)(vec_load_halves(from) << 16);
 }
 
-/* Converts the bits of float16. Exponents are biased by 112 less than those of floats, but the largest one means
-   infinity or NaN in both. The numbers of the least one, subnormal, are multiples of 2^-24. */
+/* Converts float16 bits. A float's exponent bias is larger by 112, and the largest exponent means infinity or NaN in
+   both. Exponent 0 is subnormal: multiples of 2^-24. */
 VEC_INLINE vec vec_from_f16(vec_bits halves)
 {
     const vec_bits magnitude = halves & 0x7fff, sign = (halves & 0x8000) << 16;
@@ -103,20 +103,20 @@ VEC_INLINE vec vec_load_f16(const unsigned char *from)
     return vec_from_f16(vec_load_halves(from));
 }
 
-/* VEC_LEN numbers of type E4M3, divided by 256: as float16 they have another bias, and NaN other bits. */
+/* Loads VEC_LEN E4M3 numbers, divided by 256: read as float16 they differ in bias and in the bits of NaN. */
 VEC_INLINE vec vec_load_e4m3(const unsigned char *from)
 {
     const vec_bits bytes = (vec_bits)vec_load_bytes(from), magnitude = bytes & 0x7f;
     return vec_from_f16((bytes & 0x80) << 8 | magnitude << 7 | ((magnitude + 1) & 0x80) << 7);
 }
 
-/* a0 b0 a1 b1 ... */
+/* Returns a0 b0 a1 b1 ... */
 VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
 {
     return (struct vec_two){{a[0], b[0], a[1], b[1]}, {a[2], b[2], a[3], b[3]}};
 }
 
-/* VEC_DOUBLES floats, as doubles. */
+/* Loads VEC_DOUBLES floats as doubles. */
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {
     float x[VEC_DOUBLES];
@@ -129,13 +129,13 @@ VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)
     return (vec_double)vec_choose((vec_bits)(a < b), (vec_bits)a, (vec_bits)b);
 }
 
-/* a * b + c, rounded twice. */
+/* Returns a * b + c, rounded twice. */
 VEC_INLINE vec_double vec_double_fma(vec_double a, vec_double b, vec_double c)
 {
     return a * b + c;
 }
 
-/* The lanes of b where the uppermost bit of `by` is set, else those of a. */
+/* Returns lanes of b where the top bit of `by` is set, else lanes of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {
     return (vec_double)vec_choose((vec_bits)(0 - (by >> 63)), (vec_bits)b, (vec_bits)a);
@@ -146,15 +146,15 @@ VEC_INLINE vec vec_from_doubles(vec_double low, vec_double high)
     return (vec){(float)low[0], (float)low[1], (float)high[0], (float)high[1]};
 }
 
-/* The same, rounded to odd: the last bit is set if anything was cut off, so that a second rounding, to a type of fewer
-   bits, gives what a single one would have given. */
+/* Like vec_from_doubles(), but rounds to odd: the last bit is set if the result is inexact, so rounding again to a
+   narrower type equals rounding once. */
 VEC_INLINE vec vec_from_doubles_odd(vec_double low, vec_double high)
 {
     return vec_from_doubles(vec_double_cut(low), vec_double_cut(high));
 }
 
-/* Floats rounded to float16, whose bits become the lower halves of the lanes. The sum with 1/2 rounds subnormal ones,
-   as the last bit of a float there is theirs, 2^-24. A NaN becomes quiet and keeps the upper bits of its payload. */
+/* Rounds floats to float16, in the lower halves of the lanes. Adding 1/2 rounds subnormal results, since the last bit
+   of a float in [1/2, 1) is 2^-24, as theirs is. A NaN becomes quiet and keeps the upper bits of its payload. */
 VEC_INLINE vec vec_round_f16(vec x)
 {
     const vec_bits bits = (vec_bits)x, magnitude = bits & 0x7fffffff, fraction = magnitude >> 13;
@@ -166,8 +166,8 @@ VEC_INLINE vec vec_round_f16(vec x)
     return (vec)((bits >> 16 & 0x8000) | rounded);
 }
 
-/* vec_round_bf16() of any floats. A NaN, whose rounding could carry into the exponent, becomes quiet and keeps the
-   upper bits of its payload. */
+/* Like vec_round_bf16(), for any floats. Rounding a NaN could carry into its exponent, so a NaN is made quiet instead
+   and keeps the upper bits of its payload. */
 VEC_INLINE vec vec_round_bf16_any(vec x)
 {
     const vec_bits quiet = (vec_bits)x >> 16 | 0x40;
@@ -175,7 +175,7 @@ VEC_INLINE vec vec_round_bf16_any(vec x)
     return (vec)vec_choose((vec_bits)(x == x), (vec_bits)vec_round_bf16(x), quiet);
 }
 
-/* The lower halves of the lanes, packed together. */
+/* Stores the lower halves of the lanes, packed. */
 VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
 {
     const vec_bits bits = (vec_bits)x;
@@ -183,7 +183,7 @@ VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
     memcpy(to, halves, sizeof halves);
 }
 
-/* The upper halves of the lanes of a, then those of b. */
+/* Returns the upper halves of the lanes of a, then of b. */
 VEC_INLINE vec vec_pack_upper(vec a, vec b)
 {
     const vec_double_bits first = (vec_double_bits)a, second = (vec_double_bits)b, next = {0xffff0000, 0xffff0000};
@@ -192,26 +192,26 @@ VEC_INLINE vec vec_pack_upper(vec a, vec b)
     return (vec)(vec_bits){low[0], low[2], high[0], high[2]};
 }
 
-/* Two registers of floats rounded to float16, as one. */
+/* Rounds two registers of floats to one of float16. */
 VEC_INLINE vec vec_pack_f16(vec a, vec b)
 {
     return vec_pack_upper((vec)((vec_bits)vec_round_f16(a) << 16), (vec)((vec_bits)vec_round_f16(b) << 16));
 }
 
-/* VEC_DOUBLES unsigned 32-bit integers as 64-bit lanes. */
+/* Loads VEC_DOUBLES unsigned 32-bit integers into 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
 {
     return (vec_double_bits){from[0], from[1]};
 }
 
-/* Signed bytes as 16-bit integers. */
+/* Loads signed bytes as 16-bit integers. */
 VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
 {
     const vec_half_bits bytes = {from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7]};
     return (bytes ^ 0x80) - 0x80;
 }
 
-/* The smaller of each two unsigned 16-bit integers. */
+/* Returns the minimum of unsigned 16-bit lanes. */
 VEC_INLINE vec_half_bits vec_half_bits_min(vec_half_bits a, vec_half_bits b)
 {
     return b ^ ((a ^ b) & (vec_half_bits)(a < b));
@@ -223,14 +223,14 @@ VEC_INLINE vec_half_bits vec_half_bits_add_if(vec_half_bits a, vec_half_bits b, 
     return a + (b & ~(vec_half_bits)(by == 0));
 }
 
-/* Whether any lane has any of some bits. */
+/* True if any lane has any of `bits` set. */
 VEC_INLINE bool vec_bits_test(vec_bits x, uint32_t bits)
 {
     const vec_double_bits two = (vec_double_bits)(x & bits);
     return (two[0] | two[1]) != 0;
 }
 
-/* 16 16-bit integers, and those at indices below 16. */
+/* A table of 16 16-bit integers, for indices below 16. */
 struct vec_table {
     uint16_t words[16];
 };
@@ -250,13 +250,13 @@ VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits 
     return found;
 }
 
-/* The products of the lower halves of 64-bit lanes. */
+/* Multiplies the lower halves of 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_mul_lower(vec_double_bits a, vec_double_bits b)
 {
     return (a & UINT32_MAX) * (b & UINT32_MAX);
 }
 
-/* The smaller of each two unsigned 32-bit lanes. */
+/* Returns the minimum of unsigned 32-bit lanes. */
 VEC_INLINE vec_bits vec_bits_min(vec_bits a, vec_bits b)
 {
     return vec_choose((vec_bits)(a < b), a, b);
