@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The definition of every kernel, written by hand from its formula: the fallback where no SIMD kernel runs, and the
- * oracle of all that do. It shares no text with simd/ and includes none of it. Order of trust: MPFR and golden values,
- * then this file, then SIMD.
+ * Reference implementation of every kernel, written from its formula: the fallback on CPUs without a SIMD kernel, and
+ * the oracle that tests the SIMD kernels. It shares no code with simd/. Order of trust: MPFR and golden values, then
+ * this file, then SIMD.
  */
 #include "dispatch/kernels.h"
 #include "base/bits.h"
@@ -14,8 +14,7 @@ static unsigned load_u16(const unsigned char *from)
     return from[0] | (unsigned)from[1] << 8;
 }
 
-/* Returns a float16 by the definition of binary16: sign * significand * 2^(exponent - 25), which is exact in float32.
- */
+/* Decodes a binary16 (float16) by definition: sign * significand * 2^(exponent - 25), exact in float32. */
 static float f16(unsigned bits)
 {
     const unsigned sign = bits >> 15, exponent = bits >> 10 & 31, fraction = bits & 1023;
@@ -32,13 +31,13 @@ static float as_signed(unsigned char byte)
     return (float)(byte < 128 ? (int)byte : (int)byte - 256);
 }
 
-/* Returns the 4-bit number at an index, with the lower half of each byte first. */
+/* Returns 4-bit number i of an array, the lower half of each byte first. */
 static unsigned nibble(const unsigned char *bytes, size_t i)
 {
     return i % 2 == 0 ? bytes[i / 2] % 16u : bytes[i / 2] / 16u;
 }
 
-/* Returns number i of an array of those that a type of groups has, or of its zero points. */
+/* Returns number i of an array of a grouped type's numbers or zero points. */
 static float number_grouped(inlay_element_type type, const unsigned char *from, size_t i)
 {
     if (type == INLAY_I8_GROUPED)
@@ -46,7 +45,7 @@ static float number_grouped(inlay_element_type type, const unsigned char *from, 
     return type == INLAY_U8_GROUPED ? (float)from[i] : (float)nibble(from, i);
 }
 
-/* Returns the value of a type of groups. */
+/* Returns a value of a grouped type: (number - zero) * scale. */
 static float value_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column, float zero)
 {
     size_t group = column / tile->group;
@@ -55,13 +54,13 @@ static float value_grouped(const struct inlay_embed_tile *tile, size_t i, size_t
     return (number_grouped(tile->type, tile->rows[i], column) - zero) * inlay_load_f32(tile->scales[i], group);
 }
 
-/* Returns number i of 32 in 16 bytes, whose lower halves come first and whose upper halves come then. */
+/* Returns 4-bit number i of 32 in 16 bytes: the lower halves of the bytes, then their upper halves. */
 static unsigned nibble_of_halves(const unsigned char *bytes, size_t i)
 {
     return i < 16 ? bytes[i] % 16u : bytes[i - 16] / 16u;
 }
 
-/* Returns an 8-bit float by the definition of E4M3: sign * significand * 2^(exponent - 10). */
+/* Decodes an E4M3 by definition: sign * significand * 2^(exponent - 10). */
 static float e4m3(unsigned bits)
 {
     const unsigned sign = bits >> 7, exponent = bits >> 3 & 15, fraction = bits & 7;
@@ -79,13 +78,13 @@ static float e8m0(unsigned e)
     return inlay_f32_of_bits(e == 0 ? UINT32_C(1) << 22 : e == 255 ? 0x7fc00000 : (uint32_t)e << 23);
 }
 
-/* Returns bit `i` of an array of bytes. */
+/* Returns bit i of an array of bytes. */
 static unsigned bit_of(const unsigned char *bytes, size_t i)
 {
     return bytes[i / 8] >> i % 8 & 1u;
 }
 
-/* Returns the number of column i of a block with a fifth bit for each column. */
+/* Returns the 5-bit number of column i: a 4-bit number plus its fifth bit. */
 static float q5(const unsigned char *bits, const unsigned char *halves, size_t i)
 {
     return (float)(nibble_of_halves(halves, i) + 16 * bit_of(bits, i));
@@ -97,23 +96,23 @@ static float iq4_nl(unsigned q)
     return values[q];
 }
 
-/* Returns twice a 4-bit float (E2M1) without -0. */
+/* Returns twice the value of an E2M1 (4-bit float), with 0 for -0. */
 static float e2m1(unsigned q)
 {
     static const unsigned char magnitudes[8] = {0, 1, 2, 3, 4, 6, 8, 12};
     return (float)(q < 8 ? magnitudes[q] : -magnitudes[q - 8]);
 }
 
-/* Returns column i of one of ggml's blocks of 64 columns. */
+/* Returns column i of a 64-column block. */
 static float value_nvfp4(const unsigned char *block, size_t i)
 {
     const unsigned scale = block[i / 16], byte = block[4 + i / 16 * 8 + i % 8];
-    /* Bit 7 is ignored, except that 127 alone is 0; there is no NaN. */
+    /* Bit 7 is ignored, but only 127 is 0, not 255; there is no NaN. */
     const float half = scale == 127 ? 0 : scale == 255 ? 240 : e4m3(scale % 128) / 2;
     return e2m1(i % 16 < 8 ? byte % 16 : byte / 16) * half;
 }
 
-/* The definitions of ggml's blocks of 256 columns name their parts as ggml does. */
+/* Blocks of 256 columns. Fields are named as in ggml. */
 static float value_q3_k(const unsigned char *hmask, size_t i)
 {
     const unsigned char *qs = hmask + 32, *scales = hmask + 96;
@@ -123,8 +122,7 @@ static float value_q3_k(const unsigned char *hmask, size_t i)
     return f16(load_u16(hmask + 108)) * (float)((int)(low + 16 * high) - 32) * (float)q;
 }
 
-/* Returns q times its scale minus its minimum, of blocks whose `header` is two float16 and 12 bytes of 6-bit numbers.
- */
+/* Returns q times its scale minus its minimum. The `header` is two float16 and 12 bytes of 6-bit numbers. */
 static float value_q4_or_q5_k(const unsigned char *header, size_t i, unsigned q)
 {
     const unsigned char *b = header + 4;
@@ -142,7 +140,7 @@ static float value_q4_or_q5_k(const unsigned char *header, size_t i, unsigned q)
     return product - bias;
 }
 
-/* Returns the 4-bit number of a column of 256, which lie as those of pairs of 32 columns. */
+/* Returns the 4-bit number of column i of 256. Each 32 bytes hold 64 columns: the lower halves, then the upper ones. */
 static unsigned nibble_of_pairs(const unsigned char *bytes, size_t i)
 {
     const unsigned byte = bytes[i / 64 * 32 + i % 32];
@@ -185,7 +183,7 @@ static float value_iq3_s(const unsigned char *block, size_t i)
     return f16(load_u16(block)) * scale * (bit_of(signs, i) ? -magnitude : magnitude);
 }
 
-/* Returns column `column` of row i, as inlay_element_type defines its value. */
+/* Returns the value of a column of row i, as documented at inlay_element_type. */
 static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t column)
 {
     const unsigned char *row = tile->rows[i], *scales = tile->scales != NULL ? tile->scales[i] : NULL;
@@ -235,7 +233,7 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
         return iq4_nl(nibble_of_halves(row + 2, column % 32)) * f16(load_u16(row));
     case INLAY_MXFP4:
         row += column / 32 * 17;
-        /* Half of 2^(e - 127), e = 255 among them, is exact. */
+        /* 2^(e - 128) is exact, also for e = 255. */
         return e2m1(nibble_of_halves(row + 1, column % 32)) * (row[0] == 255 ? 0x1p127f : e8m0(row[0]) / 2);
     case INLAY_NVFP4:
         return value_nvfp4(row + column / 64 * 36, column % 64);
@@ -262,8 +260,8 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
     }
 }
 
-/* Returns a float in a format of 16 bits with `fraction_bits` fraction bits and exponents biased by `bias`. The value
-   is a result of arithmetic, so that a NaN is quiet: the leading bit of its fraction is set, and is not shifted out. */
+/* Rounds a float to a 16-bit format with `fraction_bits` and exponent bias `bias`, to nearest even. The value must be a
+   result of arithmetic: its NaNs are quiet, and the quiet bit isn't shifted out. */
 static uint16_t narrow(float value, unsigned fraction_bits, int bias)
 {
     const uint32_t bits = inlay_bits_f32(value), sign = bits >> 31 << 15, magnitude = bits & 0x7fffffff,
@@ -275,7 +273,7 @@ static uint16_t narrow(float value, unsigned fraction_bits, int bias)
     bool subnormal = magnitude < 0x800000;
     int exponent = subnormal ? -126 : (int)(magnitude >> 23) - 127;
     uint32_t significand = subnormal ? fraction : fraction | 0x800000;
-    /* The exponent of the binade that it falls in. All numbers below the normal ones share one binade. */
+    /* The exponent of the result's binade. All subnormal results share the binade of the smallest normal numbers. */
     int binade = exponent > 1 - bias ? exponent : 1 - bias;
     int dropped = 23 - (int)fraction_bits + binade - exponent;
     if (dropped > 25)
@@ -288,7 +286,7 @@ static uint16_t narrow(float value, unsigned fraction_bits, int bias)
     return (uint16_t)(sign | (result < infinity ? result : infinity));
 }
 
-/* Stores element `column` of a row of float32, float16 or bfloat16. */
+/* Stores element `column` of a float32, float16 or bfloat16 row. */
 static void store_as(inlay_element_type type, unsigned char *row, size_t column, float value)
 {
     if (type == INLAY_F32) {
@@ -299,7 +297,7 @@ static void store_as(inlay_element_type type, unsigned char *row, size_t column,
     }
 }
 
-/* The caller's tile is copied, since for all the compiler knows every store could change it. */
+/* The tile is copied because any store could alias the caller's. */
 static void embed_scalar(const struct inlay_embed_tile *callers)
 {
     const struct inlay_embed_tile tile = *callers;
@@ -317,8 +315,7 @@ static void embed_scalar(const struct inlay_embed_tile *callers)
     }
 }
 
-/* There is no approximation and no state: each entry is undecided until the integer path (positions/exact.c) has
-   computed it. */
+/* Marks all entries undecided, so the integer path (positions/exact.c) computes them. No approximation, no state. */
 static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 {
     size_t groups = inlay_padded(tile->pairs) / INLAY_PAIR_GROUP;
@@ -327,8 +324,8 @@ static bool sinusoid_rows_scalar(const struct inlay_sinusoid_tile *tile)
 }
 
 /*
- * Returns the square root of a double, correctly rounded, digit by digit. Compilers would call the C library's, on
- * which results must not depend. x is no subnormal, and its root never lies in the middle of two doubles.
+ * Returns the correctly rounded square root, digit by digit. Results must not depend on the C library's sqrt, which
+ * compilers would call. x must not be subnormal. A root is never halfway between two doubles.
  */
 static double square_root(double x)
 {
@@ -337,14 +334,14 @@ static double square_root(double x)
         return __builtin_nan("");
     if (x == 0 || bits >= UINT64_C(0x7ff0000000000000))
         return x;
-    /* x = significand / 2^52 * 2^exponent with an even exponent, so that the factor before the power is in [1, 4). */
+    /* x = significand / 2^52 * 2^exponent with an even exponent, so significand / 2^52 is in [1, 4). */
     int exponent = (int)(bits >> 52) - 1023;
     uint64_t significand = (bits & UINT64_C(0xfffffffffffff)) | UINT64_C(0x10000000000000);
     if (exponent % 2 != 0) {
         significand <<= 1;
         exponent--;
     }
-    /* Two binary digits of the factor, from those before its point on, give one of the root's 53 digits. */
+    /* Every two binary digits of the significand give one of the root's 53 digits. */
     uint64_t root = 0, rest = 0;
     for (int digit = 0; digit < 53; digit++) {
         int place = 52 - 2 * digit;
@@ -355,11 +352,11 @@ static double square_root(double x)
             root++;
         }
     }
-    root += rest > root; /* beyond (root + 1/2)^2 */
+    root += rest > root; /* above root + 1/2 */
     return (double)root * inlay_f64_of_bits((uint64_t)(exponent / 2 - 52 + 1023) << 52);
 }
 
-/* Returns the sum of a row's columns, or of the squares of their distances from the mean. */
+/* Returns the sum of a row's columns, or of their squared distances from the mean. */
 static double sum_of(const unsigned char *row, size_t columns, bool squared, double mean)
 {
     double lane[16] = {0};
@@ -405,7 +402,7 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
     }
 }
 
-/* Returns the remainder with the sign of the modulus, as Python's % has it. That of C has the sign of x. */
+/* Returns the remainder with the sign of the modulus, like Python's %; C's has the sign of x. */
 static uint64_t floor_modulo(int64_t x, int64_t modulus)
 {
     const int64_t remainder = x % modulus;
