@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct inlay_moves: how a call moves its rows, decided once before it runs: by which kernels, with which stores, and
- * what it may prefetch.
+ * struct inlay_moves: how a call moves its rows, decided once before it runs: kernels, kind of stores, prefetching.
  */
 #pragma once
 
@@ -11,12 +10,12 @@
 
 struct inlay_moves {
     const struct inlay_kernels *kernels;
-    struct inlay_choices choices; /* what is prefetched, or learnt to be */
-    bool narrow_moves;            /* move 32 bytes at a time, where vectors are longer */
+    struct inlay_choices choices; /* prefetch strategy, fixed or self-tuned */
+    bool narrow_moves;            /* move 32 bytes at a time on ISAs with longer vectors */
     bool stream;                  /* non-temporal stores */
 };
 
-/* Returns whether an output of that many bytes is written by non-temporal stores. */
+/* Returns true if an output of `written_bytes` is written with non-temporal stores. */
 static inline bool inlay_streams(const struct inlay_kernels *kernels, inlay_stores stores, const inlay_tuning *tuning,
                                  size_t written_bytes)
 {

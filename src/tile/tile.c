@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of the embed kernel, and the prefetching before and during them.
+ * Calls the embed kernel, and prefetches before and during the calls.
  *
- * Token rows lie apart at random, so that the hardware's prefetcher starts again in each. A strategy prefetches the
- * rows of a block one behind the other, before the kernel reads the block before it, so that the walks through the page
- * table overlap, which a prefetch waits for; or lets the kernel prefetch a later row while it writes one, so that
- * requests are always under way. In both cases a full block waits until the next one is known. The third kind of
- * strategy prefetches the first lines of the block that the kernel reads right after that.
+ * Token rows are at random addresses, so the hardware prefetcher restarts for each of them. There are three kinds of
+ * strategies. The first prefetches all rows of a block before the kernel reads the previous block, so the page walks
+ * that prefetches wait for overlap. The second lets the kernel prefetch a later row while it writes one, so requests
+ * are always in flight. In both, a full block waits until the next one's rows are known. The third prefetches the first
+ * lines of a block's rows just before the kernel reads them.
  */
 #include "tile/tile.h"
 
@@ -14,12 +14,11 @@
 
 #include <string.h>
 
-/* The loop has few instructions: a prefetch waits for the walk through the page table, and walks overlap only as far as
-   the CPU looks ahead. */
+/* A short loop: a prefetch waits for its page walk, and walks overlap only within the CPU's reorder window. */
 void inlay_prefetch_rows(const struct inlay_strategy *strategy, const unsigned char *const *rows,
                          const unsigned char *const *scales, size_t n, size_t row_bytes)
 {
-    /* gcc takes a function that only prefetches for one without effects, and leaves out its calls. */
+    /* gcc considers a function that only prefetches to have no effects, and drops calls to it. */
     __asm__ volatile("");
     for (size_t i = 0; i < n; i++) {
         if (scales != NULL)
@@ -35,7 +34,7 @@ static void use_strategy(struct inlay_tile *tile)
 {
     tile->strategy = &inlay_strategies[tile->pace != NULL ? tile->pace->prefetch : INLAY_PREFETCH_NONE];
     tile->block = inlay_block_rows(tile->strategy, tile->row_bytes);
-    /* The clock is looked at between blocks. */
+    /* Blocks are short enough to check the clock between them. */
     if (tile->pace != NULL && tile->pace->choices->learns != NULL)
         tile->block = inlay_least(tile->block, inlay_most(INLAY_LEARN_PART_BYTES / 2 / tile->out_bytes, 1));
 }
@@ -44,7 +43,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, 
                       const inlay_table *table, float scale, size_t columns, bool positioned,
                       inlay_element_type out_type)
 {
-    /* Field by field: an initialiser would first fill the struct with zeros, and run_block() sets the rest. */
+    /* Field by field: an initializer would zero the whole struct first. run_block() sets the remaining fields. */
     tile->call.type = table->type;
     tile->call.out_type = out_type;
     tile->call.scales = inlay_row_formats[table->type].scales != INLAY_SCALES_NONE ? tile->scales : NULL;
@@ -69,8 +68,8 @@ bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b)
     return a->type == b->type && a->group == b->group && inlay_has_zeros(a) == inlay_has_zeros(b);
 }
 
-/* Computes the block of `count` rows that begins at row `begin`. If the strategy lets the kernel prefetch ahead: the
-   rows of the block itself, then the first ones of the block that follows, of which `following` rows are known. */
+/* Runs the kernel on `count` rows from row `begin`. If the kernel prefetches ahead, it gets the rows of this block,
+   then the first rows of the next block, which starts at row `follows` and has `following` rows so far. */
 static void run_block(struct inlay_tile *tile, size_t begin, size_t count, size_t follows, size_t following)
 {
     const unsigned char *next[INLAY_BLOCK_ROWS + INLAY_AHEAD_MOST];
@@ -79,7 +78,7 @@ static void run_block(struct inlay_tile *tile, size_t begin, size_t count, size_
         memcpy(next, tile->rows + begin, count * sizeof *next);
         memcpy(next + count, tile->rows + follows, after * sizeof *next);
         for (size_t i = count + after; i < count + ahead; i++)
-            next[i] = next[i - 1]; /* is in a cache already */
+            next[i] = next[i - 1]; /* already in a cache */
     }
     tile->call.rows = tile->rows + begin;
     tile->call.scales = tile->call.scales != NULL ? tile->scales + begin : NULL;
@@ -99,8 +98,8 @@ static size_t other_block(const struct inlay_tile *tile)
     return tile->begin == 0 ? tile->block : 0;
 }
 
-/* Computes the block that waits, if one does. Of the block behind it `following` rows are known. Returns how many rows
-   it wrote. */
+/* Runs the kernel on the waiting block, if there is one. The block after it has `following` rows so far. Returns the
+   number of rows written. */
 static size_t run_waiting(struct inlay_tile *tile, size_t following)
 {
     const size_t rows = tile->waits ? tile->block : 0;
@@ -110,8 +109,9 @@ static size_t run_waiting(struct inlay_tile *tile, size_t following)
     return rows;
 }
 
-/* Takes the block that has been filled: prefetches its rows as far as the kernel does not, and calls the kernel for the
-   other one if that waits; then for this one too, unless it may wait. Tells the pace what was written. */
+/* Processes the block just filled. Prefetches its rows, if the strategy does that before the kernel, and runs the
+   kernel on the other block if that one waits. Then runs it on this block too, unless this block may wait. Reports the
+   written bytes to the pace. */
 static void take_block(struct inlay_tile *tile, bool may_wait)
 {
     const unsigned char *const *scales = tile->call.scales != NULL ? tile->scales + tile->begin : NULL;
@@ -127,7 +127,7 @@ static void take_block(struct inlay_tile *tile, bool may_wait)
     }
     tile->count = 0;
     if (tile->pace != NULL && rows > 0 && inlay_pace_wrote(tile->pace, rows * tile->out_bytes)) {
-        run_waiting(tile, 0); /* blocks of the strategy that follows have another size */
+        run_waiting(tile, 0); /* the next strategy's blocks have another size */
         tile->begin = 0;
         use_strategy(tile);
     }
