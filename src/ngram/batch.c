@@ -45,7 +45,7 @@ inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, stru
                : status;
 }
 
-/* Finds the first history that is too long, or has an id outside of the vocabulary. */
+/* Checks all histories. Reports the first one that is too long or has an id outside the vocabulary. */
 static inlay_status check_history(const struct inlay_ngram_input *input, inlay_fault *fault)
 {
     const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->batch.id_type);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A batch of n-grams: its validation, a function for each kind of argument, and how its ids are read. What is read may
- * have changed since it was validated, so it is loaded once and kept within the vocabulary.
+ * A batch of n-grams: its validation, one function per kind of argument, and access to its ids. Arrays may change after
+ * validation, so ids are loaded once and clamped to the vocabulary.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include "ngram/handle.h"
 #include "table/sequences.h"
 
-/* A batch whose struct is known. */
+/* A batch whose struct has been checked. */
 struct inlay_ngram_input {
     const inlay_ngram *ngram;
     inlay_ngram_batch batch; /* a copy */
@@ -17,13 +17,13 @@ struct inlay_ngram_input {
     size_t tokens; /* of all sequences */
 };
 
-/* Checks the struct and finds how many tokens it has. Returns INLAY_OK, INLAY_ERROR_NULL, INLAY_ERROR_OPTION or
+/* Checks the struct and counts the tokens. Returns INLAY_OK, INLAY_ERROR_NULL, INLAY_ERROR_OPTION or
    INLAY_ERROR_OVERFLOW, or INLAY_ERROR_OFFSETS with *fault. */
 inlay_status inlay_ngram_describe(struct inlay_ngram_input *input, const inlay_ngram *ngram,
                                   const inlay_ngram_batch *batch, inlay_fault *fault);
 
-/* Checks that all arrays of the batch are there, and that none of them, nor the handle and its map, overlaps what is
-   written, except that a history or its lengths may be `in_place`, which may be null. */
+/* Checks that all arrays of the batch are valid pointers, and that `written` overlaps none of them, nor the handle or
+   its token map. Exception: the history or its lengths may be at `in_place`, which may be null. */
 inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, struct inlay_extent written,
                                      const void *in_place);
 
@@ -31,7 +31,7 @@ inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, stru
    INLAY_ERROR_ID with *fault. */
 inlay_status inlay_ngram_check_contents(const struct inlay_ngram_input *input, inlay_fault *fault);
 
-/* Returns the latest ids before sequence b, `most` <= N - 1 of them at most, which are ids of the history. */
+/* Returns the last ids of sequence b's history, at most `most` <= N - 1, as a range of history indices. */
 static inline struct inlay_sequence inlay_ngram_past_of(const struct inlay_ngram_input *input, size_t b, size_t most)
 {
     const size_t places = input->ngram->length - 1;
@@ -42,7 +42,7 @@ static inline struct inlay_sequence inlay_ngram_past_of(const struct inlay_ngram
     return (struct inlay_sequence){(b + 1) * places - used, used};
 }
 
-/* Returns id i of an array; 0 for one that is outside of the vocabulary by now. */
+/* Returns id i of an array, or 0 if it has left the vocabulary since validation. */
 static inline size_t inlay_ngram_id(const struct inlay_ngram_input *input, const void *ids, size_t i)
 {
     const uint64_t id = inlay_load_once((uint64_t)inlay_id_at(ids, input->batch.id_type, i));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A chunk: some columns one behind the other, and the rows that the hash kernel finds in them for a few tokens.
+ * A chunk: consecutive columns, and the rows that the hash kernel computes in them for a few tokens.
  */
 #pragma once
 
 #include "ngram/pass.h"
 #include "ngram/window.h"
 
-/* The most columns of a chunk, and the rows that it has room for. */
+/* The maximum columns of a chunk, and its capacity in rows. */
 enum { INLAY_NGRAM_CHUNK = 64, INLAY_NGRAM_ROWS = 1024 };
 _Static_assert(INLAY_NGRAM_ROWS / INLAY_NGRAM_CHUNK >= INLAY_NGRAM_LANES, "each column has room for whole lanes");
 
@@ -16,15 +16,15 @@ struct inlay_ngram_chunk {
     uint64_t rows[INLAY_NGRAM_ROWS];
 };
 
-/* Returns for how many tokens a chunk has room, of calls for that many columns. */
+/* Returns how many tokens fit in a chunk, in calls for `columns` columns. */
 static inline size_t inlay_ngram_chunk_tokens(size_t columns)
 {
     const size_t each = INLAY_NGRAM_ROWS / inlay_least(columns, INLAY_NGRAM_CHUNK);
     return inlay_least(each / INLAY_NGRAM_LANES * INLAY_NGRAM_LANES, INLAY_NGRAM_TOKENS);
 }
 
-/* Finds the rows of as many columns as a chunk takes, from column `first` of the pass on, for tokens whose places are
-   those of a walk. Runs a kernel. */
+/* Computes the rows of up to INLAY_NGRAM_CHUNK columns, from column `first` of the pass on. `places` are those of a
+   walk. Runs a kernel. */
 static inline void inlay_ngram_chunk_hash(struct inlay_ngram_chunk *chunk, const struct inlay_ngram_pass *pass,
                                           size_t first, const uint32_t *const *places, size_t tokens)
 {

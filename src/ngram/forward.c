@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlay_ngram_forward(): for some tokens at a time, their windows, the rows of all columns, and these rows as pointers
- * in a tile, which prefetches them in blocks and dequantises the block before. Sums take shape in a buffer and are
- * converted here.
+ * inlay_ngram_forward(). For a few tokens at a time, computes their windows, then the rows of all columns, and appends
+ * these to a tile. The tile prefetches a block of rows while the kernel runs on the block before. Sums accumulate in a
+ * buffer and are converted at the end.
  */
 #include "base/bits.h"
 #include "base/executor.h"
@@ -14,18 +14,18 @@
 
 #include <string.h>
 
-/* A range of tokens on its way: the buffers are those of run_forward(). */
+/* A range of tokens in progress; run_forward() owns the buffers. */
 struct work {
     const struct inlay_ngram_pass *pass;
     const struct inlay_ngram_gather *gather;
-    size_t column, columns;        /* of every row */
-    const inlay_table *tile_table; /* whose rows the tile takes; null: the tile has not begun */
+    size_t column, columns;        /* columns of each row in this piece */
+    const inlay_table *tile_table; /* the table the tile was begun with; null: no tile begun */
     struct inlay_tile *tile;
     struct inlay_pace *pace;
     unsigned char *buffer;
 };
 
-/* Computes all rows of the tile and leaves none open. */
+/* Runs and closes the open tile, if any. */
 static void end_tile(struct work *work)
 {
     if (work->tile_table != NULL)
@@ -33,7 +33,7 @@ static void end_tile(struct work *work)
     work->tile_table = NULL;
 }
 
-/* Lets the tile take rows of a table. */
+/* Prepares the tile for rows of a table. */
 static void use_table(struct work *work, const inlay_table *table)
 {
     const struct inlay_ngram_gather *gather = work->gather;
@@ -47,8 +47,8 @@ static void use_table(struct work *work, const inlay_table *table)
         work->tile->call.stream = false;
 }
 
-/* Appends the rows of a chunk for tokens from `token` on, and sets found[t] of those that have any. Sums of token t are
-   at t * columns of the buffer. */
+/* Appends the rows of a chunk for tokens from `token` on. Sets found[t] for each token that has any. The sum of token t
+   is at t * columns in the buffer. */
 static void append_chunk(struct work *work, const struct inlay_ngram_chunk *chunk, size_t token, bool *found)
 {
     const struct inlay_ngram_pass *pass = work->pass;
@@ -83,14 +83,14 @@ static void append_chunk(struct work *work, const struct inlay_ngram_chunk *chun
     }
 }
 
-/* Begins sums with -0.0, which changes no row that is added to it. */
+/* Initializes the sums to -0.0, which leaves the first row unchanged, even its zeros. */
 static void begin_sums(const struct work *work, size_t tokens)
 {
     for (size_t i = 0; i < tokens * work->columns; i++)
         inlay_store_f32(work->buffer, i, -0.0f);
 }
 
-/* Converts the sums of tokens from `token` on; those of no row are 0. */
+/* Converts the sums of tokens from `token` on. A token without rows gets 0. */
 static void finish_sums(struct work *work, size_t token, size_t tokens, const bool *found)
 {
     const struct inlay_ngram_pass *pass = work->pass;
@@ -111,7 +111,7 @@ static void finish_sums(struct work *work, size_t token, size_t tokens, const bo
     pass->moves.kernels->embed(&converted);
 }
 
-/* Computes columns [column, column + columns) of all rows of tokens [token, end). */
+/* Computes columns [column, column + columns) of the output of tokens [token, end). */
 static void run_piece(struct work *work, size_t token, size_t end)
 {
     const struct inlay_ngram_pass *pass = work->pass;
@@ -137,7 +137,7 @@ static void run_piece(struct work *work, size_t token, size_t end)
     end_tile(work);
 }
 
-/* Not inlined, so that its arithmetic stays within the guarded environment of its caller. */
+/* Not inlined, to keep its arithmetic within the caller's guarded floating-point environment. */
 static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass *pass, size_t token, size_t end)
 {
     const struct inlay_ngram_gather *gather = pass->terms;
@@ -153,8 +153,8 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
     }
 }
 
-/* Decides how rows are moved. Tables of n-grams are large and their rows lie apart at random, so whole rows are
-   prefetched, in blocks. */
+/* Chooses how rows are moved. N-gram tables are large and their rows scattered, so whole rows are prefetched in blocks
+   by default. */
 static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, size_t tokens)
 {
     const size_t rows = gather->sums ? 1 : gather->lookup.columns;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlay_ngram_history(): the histories after some tokens.
+ * inlay_ngram_history(): computes the histories after accepted tokens.
  */
 #include "base/arguments.h"
 #include "ngram/batch.h"
 
 #include <string.h>
 
-/* Finds the first sequence that accepts more tokens than it has. */
+/* Checks that no sequence accepts more tokens than it has; reports the first that does. */
 static inlay_status check_accepted(const struct inlay_ngram_input *input, const int64_t *accepted, inlay_fault *fault)
 {
     for (size_t b = 0; b < input->sequences.count; b++) {
@@ -20,14 +20,15 @@ static inlay_status check_accepted(const struct inlay_ngram_input *input, const 
     return INLAY_OK;
 }
 
-/* Copies the bytes of ids, whatever their type. */
+/* Copies ids of any type as bytes. */
 static void copy_ids(unsigned char *to, const void *ids, size_t first, size_t count, size_t id_bytes)
 {
     if (count > 0)
         memcpy(to, (const unsigned char *)ids + first * id_bytes, count * id_bytes);
 }
 
-/* Writes the history of sequence b, and returns its length. It is put together apart, as `out` may be the history. */
+/* Writes the history of sequence b and returns its length. Assembled in a local buffer, since `out` may be the history
+   itself. */
 static size_t write_history(const struct inlay_ngram_input *input, size_t b, const int64_t *accepted,
                             unsigned char *out)
 {
@@ -47,7 +48,7 @@ static size_t write_history(const struct inlay_ngram_input *input, size_t b, con
     return past.count + taken;
 }
 
-/* Checks an array of n outputs against all arrays that are read. */
+/* Checks an output array of n elements against all arrays that are read. */
 static inlay_status check_output(const struct inlay_ngram_input *input, const int64_t *accepted, const void *out,
                                  size_t n, size_t element_bytes, const void *in_place, struct inlay_extent *written)
 {

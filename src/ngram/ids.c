@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlay_ngram_ids(): the row ids of every token.
+ * inlay_ngram_ids(): computes the row ids of every token.
  */
 #include "base/executor.h"
 #include "dispatch/dispatch.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Replaces remainders of 0 by the id that stands for no row. */
+/* Replaces the ids of remainder 0 by UINT64_MAX, the id for "no row". */
 static void mark_none(struct inlay_ngram_chunk *chunk)
 {
     for (size_t c = 0; c < chunk->call.count; c++) {
@@ -19,8 +19,8 @@ static void mark_none(struct inlay_ngram_chunk *chunk)
     }
 }
 
-/* Writes row ids [n, count] of int64 from rows [count, stride]: two columns of two tokens at a time, which compilers
-   turn into vectors. */
+/* Transposes rows [count, stride] to int64 row ids [n, count]. Two columns of two tokens at a time, which compilers
+   vectorize. */
 static void write_int64(const uint64_t *rows, size_t stride, size_t n, size_t count, unsigned char *out,
                         size_t stride_bytes)
 {
@@ -42,7 +42,7 @@ static void write_int64(const uint64_t *rows, size_t stride, size_t n, size_t co
         memcpy(out + c * sizeof *rows, rows + c * stride + t, sizeof *rows);
 }
 
-/* The same as int32. */
+/* Transposes to int32. */
 static void write_int32(const uint64_t *rows, size_t stride, size_t n, size_t count, unsigned char *out,
                         size_t stride_bytes)
 {
@@ -53,7 +53,7 @@ static void write_int32(const uint64_t *rows, size_t stride, size_t n, size_t co
         }
 }
 
-/* Not inlined, so that its arithmetic stays within the guarded environment of its caller. */
+/* Not inlined, to keep its arithmetic within the caller's guarded floating-point environment. */
 static __attribute__((noinline)) void run_ids(const struct inlay_ngram_pass *pass, size_t token, size_t end)
 {
     const inlay_id_type type = *(const inlay_id_type *)pass->terms;
@@ -76,7 +76,7 @@ static __attribute__((noinline)) void run_ids(const struct inlay_ngram_pass *pas
     }
 }
 
-/* Whether all rows of columns are ids of a type. */
+/* True if all row ids of these columns fit in `type`. */
 static bool rows_fit(const inlay_ngram *ngram, size_t first_column, size_t columns, inlay_id_type type)
 {
     if (type != INLAY_ID_I32)

@@ -15,7 +15,7 @@ static bool lookup_known(const inlay_ngram_lookup *lookup)
            lookup->stores <= INLAY_STORES_STREAMED && (!sums || lookup->column_stride_bytes == 0);
 }
 
-/* Whether no column before c, of those that are gathered, has the table of column c. */
+/* True if column c is the first of the gathered columns that uses its table. */
 static bool is_first_of_table(const inlay_ngram *ngram, size_t first_column, size_t c)
 {
     return ngram->same_table[c] <= first_column;
@@ -84,7 +84,7 @@ inlay_status inlay_ngram_check_lookup(const inlay_ngram *ngram, const inlay_ngra
     return INLAY_OK;
 }
 
-/* Finds the bytes of n > 0 rows; false if they overflow or if rows would overlap. */
+/* Computes the bytes of n > 0 rows. Returns false on overflow or if rows would overlap. */
 static bool bytes_of_rows(size_t n, size_t row_bytes, size_t stride_bytes, size_t *bytes)
 {
     return stride_bytes >= row_bytes && !__builtin_mul_overflow(n - 1, stride_bytes, bytes) &&
@@ -98,7 +98,7 @@ inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, c
     size_t bytes;
     if (gather->sums)
         return inlay_check_rows(out, tokens, row, token_stride_bytes, written);
-    /* The rows of a token lie together, or else those of a column. */
+    /* Either the rows of a token are contiguous, or those of a column. */
     if (bytes_of_rows(gather->lookup.columns, row, column_stride_bytes, &bytes) && bytes <= token_stride_bytes)
         return inlay_check_rows(out, tokens, bytes, token_stride_bytes, written);
     if (bytes_of_rows(inlay_most(tokens, 1), row, token_stride_bytes, &bytes))
@@ -109,7 +109,7 @@ inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, c
 inlay_status inlay_ngram_check_tables_apart(const inlay_ngram *ngram, const struct inlay_ngram_gather *gather,
                                             struct inlay_extent written)
 {
-    /* Looking at each of hundreds of extents takes longer than a token. */
+    /* A quick test first: testing hundreds of extents takes longer than embedding a token. */
     const bool near = inlay_arrays_overlap(written, &gather->arrays);
     const inlay_table *const *tables = gather->lookup.tables;
     const size_t first = gather->lookup.first_column, end = first + gather->lookup.columns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making and destroying n-gram handles: validation of the spec, and what the kernels need of its columns.
+ * Creates and destroys n-gram handles: validates the spec and prepares its columns for the kernels.
  */
 #include "base/fixed.h"
 #include "base/line.h"
@@ -19,7 +19,7 @@ static inlay_status check_optional(const int64_t *ids, size_t count)
     return count == 0 ? INLAY_OK : inlay_check_array(ids, count, sizeof *ids, &read);
 }
 
-/* Checks everything but the contents of arrays, which the caller's allocator or another thread may change before they
+/* Checks everything except array contents, which the caller's allocator or another thread may still change before they
    are copied. */
 static inlay_status check_ngram_spec(const inlay_ngram_spec *spec)
 {
@@ -47,7 +47,7 @@ static inlay_status check_ngram_spec(const inlay_ngram_spec *spec)
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
 
-/* Takes room for an array at the next cache line from *at on, and moves *at behind it. */
+/* Reserves an array at the next cache line from *at on, and moves *at past it. */
 static void *take(uintptr_t *at, size_t n, size_t element_bytes)
 {
     const uintptr_t begin = (*at + INLAY_CACHE_LINE - 1) / INLAY_CACHE_LINE * INLAY_CACHE_LINE;
@@ -55,8 +55,8 @@ static void *take(uintptr_t *at, size_t n, size_t element_bytes)
     return (void *)begin;
 }
 
-/* Sets the arrays of a handle to where they lie in memory that begins at an address. Returns the bytes that they take.
-   None overflows: the largest, those of the bitmaps, are below 2^29. */
+/* Sets the array pointers of a handle, for memory that starts at `begin`. Returns the bytes needed. Nothing overflows:
+   the largest arrays, the bitmaps, take less than 2^29 bytes. */
 static size_t place_arrays(inlay_ngram *ngram, const inlay_ngram_spec *spec, uintptr_t begin)
 {
     const size_t words = (spec->vocab + 63) / 64, n = spec->column_count;
@@ -72,7 +72,7 @@ static size_t place_arrays(inlay_ngram *ngram, const inlay_ngram_spec *spec, uin
 
 /* ---- Contents of arrays ----------------------------------------------------------------------------------------- */
 
-/* Fills a bitmap with ids. Returns false if one of them is not in the vocabulary. */
+/* Fills a bitmap with ids. Returns false if one is outside the vocabulary. */
 static bool fill_bitmap(uint64_t *bitmap, const int64_t *ids, size_t count, size_t vocab)
 {
     if (count > 0)
@@ -93,7 +93,7 @@ static bool column_known(const inlay_ngram_spec *spec, const inlay_ngram_column 
            column->modulus >= 1 && column->offset <= offset_limit - column->modulus;
 }
 
-/* Copies the contents of the spec's arrays. Returns false if a number is outside of its range. */
+/* Copies the contents of the spec's arrays. Returns false if a value is out of range. */
 static bool copy_arrays(inlay_ngram *ngram, const inlay_ngram_spec *spec)
 {
     bool known = fill_bitmap(ngram->resets, spec->resets, spec->reset_count, spec->vocab) &&
@@ -105,7 +105,7 @@ static bool copy_arrays(inlay_ngram *ngram, const inlay_ngram_spec *spec)
     return known;
 }
 
-/* The inverses are computed by integer operations, since the caller's floating-point environment may be any. */
+/* Computes inverses in integers, since the caller's floating-point environment may be anything. */
 static void prepare_columns(inlay_ngram *ngram)
 {
     const inlay_ngram_column *columns = ngram->columns;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cut of pass.h. A part reads the ids before its first token itself, so that no cut changes a result.
+ * Splits a batch among threads. Each part reads the ids before its first token itself, so results don't depend on the
+ * split.
  */
 #include "ngram/pass.h"
 

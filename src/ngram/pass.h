@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pass over the tokens of a batch of n-grams: cut into ranges of tokens, each of which runs in the guarded
- * floating-point environment of its thread.
+ * The pass over the tokens of a batch of n-grams. Splits it into ranges of tokens, each of which runs in its thread's
+ * guarded floating-point environment.
  */
 #pragma once
 
@@ -13,15 +13,15 @@ struct inlay_ngram_pass {
     size_t first_column, columns;
     unsigned char *out;
     size_t token_stride_bytes;
-    const void *terms; /* of the function that computes a range of tokens */
+    const void *terms; /* argument of `run` */
     void (*run)(const struct inlay_ngram_pass *pass, size_t token, size_t end);
     struct inlay_moves moves;
     size_t parts; /* set by inlay_ngram_run() */
 };
 
-/* Checks a range of columns, of which *columns may be INLAY_NGRAM_COLUMNS_REST, and sets it to their number. Returns
-   INLAY_OK or INLAY_ERROR_OPTION. */
+/* Checks a range of columns. Replaces INLAY_NGRAM_COLUMNS_REST in *columns by their number. Returns INLAY_OK or
+   INLAY_ERROR_OPTION. */
 inlay_status inlay_ngram_check_columns(const inlay_ngram *ngram, size_t first_column, size_t *columns);
 
-/* Runs a pass that writes `row_bytes` for each token, of which there is at least one. */
+/* Runs a pass over at least one token; each writes `row_bytes`. */
 void inlay_ngram_run(struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The walk of window.h. How many places of a token are not blocked follows from the token before: one more, unless that
- * is a reset, or either of them is a mask. Most steps have no blocked place.
+ * The walk of window.h. A token has one more unblocked place than the token before, unless that is a reset or either is
+ * a mask. Most steps have no blocked places and take a fast path.
  */
 #include "ngram/window.h"
 
 #include <string.h>
 
-/* Appends an id to the words of its sequence, and returns how many of its places are not blocked. */
+/* Appends an id to the words of its sequence and returns its number of unblocked places. */
 static inline uint32_t append(struct inlay_ngram_walk *walk, size_t id)
 {
     const inlay_ngram *ngram = walk->input->ngram;
@@ -20,7 +20,7 @@ static inline uint32_t append(struct inlay_ngram_walk *walk, size_t id)
     return places;
 }
 
-/* Reads what precedes the next token: at most N - 1 ids of the call and, where these are too few, of the history. */
+/* Reads the ids before the next token: at most N - 1, from the call and then from the history. */
 static void begin_sequence(struct inlay_ngram_walk *walk)
 {
     const struct inlay_ngram_input *input = walk->input;
@@ -28,7 +28,7 @@ static void begin_sequence(struct inlay_ngram_walk *walk)
     const size_t first = inlay_first_token(sequences, walk->sequence);
     const bool last = walk->sequence + 1 >= sequences->count;
     const size_t end = last ? input->tokens : inlay_first_token(sequences, walk->sequence + 1);
-    /* Offsets may have changed since they were validated; the walk goes on all the same. */
+    /* Offsets may have changed since validation; the walk still makes progress. */
     walk->sequence_end = inlay_most(end, walk->token + 1);
     const size_t places = input->ngram->length - 1;
     const size_t before = first < walk->token ? inlay_least(walk->token - first, places) : 0;
@@ -51,8 +51,8 @@ void inlay_ngram_walk_begin(struct inlay_ngram_walk *walk, const struct inlay_ng
     begin_sequence(walk);
 }
 
-/* Appends the words of n ids from the next token on, which are of a type that is a constant where this is called.
-   Returns whether one of the ids is a reset or a mask. */
+/* Appends the words of n ids from the next token on. `type` is a constant where this is called. Returns true if any id
+   is a reset or a mask. */
 static inline __attribute__((always_inline)) bool append_ids(struct inlay_ngram_walk *walk, inlay_id_type type,
                                                              size_t n)
 {
@@ -72,8 +72,8 @@ static inline __attribute__((always_inline)) bool append_ids(struct inlay_ngram_
     return blocks;
 }
 
-/* Appends n tokens of one sequence that have no blocked place: place s is the words themselves, s words earlier.
-   Returns false and appends nothing if a place may be blocked. */
+/* Fast path: appends n tokens of one sequence without blocked places. Place s is then the array of words, s words
+   earlier. Returns false and appends nothing if a place may be blocked. */
 static bool append_unblocked(struct inlay_ngram_walk *walk, size_t n)
 {
     const size_t length = walk->input->ngram->length, places = length - 1;
@@ -94,7 +94,7 @@ static bool append_unblocked(struct inlay_ngram_walk *walk, size_t n)
     return true;
 }
 
-/* Appends n tokens, of any sequences, and writes their places. */
+/* Appends n tokens of any sequences and writes their places. */
 static void append_windows(struct inlay_ngram_walk *walk, size_t n)
 {
     const struct inlay_ngram_input *input = walk->input;
