@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The backend as ggml sees it: a registry with one device, an accelerator beside the CPU, whose buffers are the CPU's.
- * Layouts and the number of the interface are those of the header that this is compiled with; ggml refuses to load a
- * backend of another number. Nothing of this computes.
+ * The backend interface of ggml: a registry with one device, an accelerator that uses the CPU's buffers. Struct layouts
+ * and the API version come from the header this is compiled with; ggml refuses to load a backend of another version. No
+ * computation here.
  */
 #ifdef INLAY_GGML_SOURCE
 #include <ggml-backend-impl.h>
@@ -18,16 +18,16 @@
 #include "log.h"
 #include "operations.h"
 
-/* What the environment variable GGML_INLAY says: words with commas between them. */
+/* Options in the environment variable GGML_INLAY, comma-separated. */
 static struct {
-    bool off; /* there is no device */
-    bool log; /* each backend counts what it does, and writes it to the log when it is freed */
-    bool all; /* also gather from tables that are no weights, as those of ggml's own tests */
+    bool off; /* provide no device */
+    bool log; /* each backend counts its work and logs it when freed */
+    bool all; /* also gather from tables that are not weights, e.g. in ggml's tests */
 } options;
 
 static char description[64];
 
-/* A backend and what it computes with, in one piece of memory. */
+/* A backend and its state, in one allocation. */
 struct inlay_backend {
     struct ggml_backend base;
     struct inlay_ggml_state state;
@@ -47,7 +47,7 @@ static const char *backend_name(ggml_backend_t backend)
 static void backend_free(ggml_backend_t backend)
 {
     struct inlay_ggml_state *state = state_of(backend);
-    if (state->calls > 0 && state->counts) /* a warning, since programs hide lesser lines unless asked for them too */
+    if (state->calls > 0 && state->counts) /* a warning, since most programs hide lower levels by default */
         inlay_ggml_log(GGML_LOG_LEVEL_WARN,
                        "%" PRIu64 " calls, %" PRIu64 " of them fused with SCALE, %" PRIu64 " rows, %" PRIu64 " us",
                        state->calls, state->fused, state->rows, state->microseconds);
@@ -80,7 +80,7 @@ static const char *device_description(ggml_backend_dev_t device)
 static void device_memory(ggml_backend_dev_t device, size_t *free_bytes, size_t *total_bytes)
 {
     (void)device;
-    *free_bytes = *total_bytes = 0; /* it has none of its own */
+    *free_bytes = *total_bytes = 0; /* it has no memory of its own */
 }
 
 static enum ggml_backend_dev_type device_type(ggml_backend_dev_t device)
@@ -185,11 +185,10 @@ static void *registry_function(ggml_backend_reg_t registry, const char *name)
     void *function = NULL;
     const ggml_backend_set_n_threads_t set = set_threads;
     if (strcmp(name, "ggml_backend_set_n_threads") == 0)
-        memcpy(&function, &set, sizeof function); /* C has no cast between the two kinds of pointers */
+        memcpy(&function, &set, sizeof function); /* C can't cast function pointers to void * */
     return function;
 }
 
-/* Reads GGML_INLAY. */
 static void read_options(void)
 {
     const char *text = getenv("GGML_INLAY");
@@ -208,7 +207,7 @@ static void read_options(void)
     }
 }
 
-/** Returns the registry: the one function of the library, which ggml calls after it has loaded it. */
+/** Returns the registry. This is the library's only export; ggml calls it after loading. */
 __attribute__((visibility("default"))) ggml_backend_reg_t ggml_backend_init(void);
 
 ggml_backend_reg_t ggml_backend_init(void)

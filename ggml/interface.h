@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The interface of ggml's backends of versions 2 and 3, as far as a backend in the CPU's memory fills it in. ggml does
- * not install its header. This one stands in for it where ggml's source is not at hand. Meson gives the version.
+ * The parts of ggml's backend interface, versions 2 and 3, that a backend in CPU memory fills in. ggml does not install
+ * its header; this one replaces it if ggml's source is not available. Meson passes the version.
  */
 #pragma once
 
 #include <ggml-backend.h>
 
-/** An entry that such a backend leaves null. */
+/** An entry that is always null here. */
 typedef void (*inlay_ggml_unused)(void);
 
 struct ggml_backend_i {

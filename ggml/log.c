@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The line of log.h. */
+/* Implementation of log.h. */
 #include "log.h"
 
 #include <stdarg.h>

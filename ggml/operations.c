@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gathers as calls of inlay_gather(). A node is described once, as a view of its table and an output, and refused where
- * either is not what inlay reads or writes; the graph's order decides which SCALE a gather includes.
+ * Runs GET_ROWS nodes as inlay_gather() calls. A node is accepted only if inlay supports its table, ids and output. The
+ * order of the graph decides which SCALE is fused into a gather.
  */
 #include "operations.h"
 
@@ -11,11 +11,11 @@
 
 #include "log.h"
 
-/* The element type of each type of ggml; 0: tables of it stay with ggml. */
+/* The element type for each ggml type; 0: left to ggml. */
 static inlay_element_type elements[GGML_TYPE_COUNT];
 
-/* Returns whether the operations of the ggml that runs are those of the header. Its number of the interface does not
-   say so: an operation that is new in the middle moves others. */
+/* True if the operations of the loaded ggml match the header. The API version does not guarantee it: a new operation in
+   the middle of the enum shifts the others. */
 static bool knows_operations(void)
 {
     static const struct {
@@ -40,8 +40,7 @@ bool inlay_ggml_operations_start(void)
         const char *name = ggml_type_name((enum ggml_type)type);
         const inlay_element_type element = name == NULL ? 0 : inlay_element_type_named(name);
         const size_t block = (size_t)ggml_blck_size((enum ggml_type)type);
-        /* ggml has a type I8 too, of integers that it never turns into floats. Types without blocks have to be floats.
-         */
+        /* ggml also has an integer type I8, which it never converts to floats. Types without blocks must be floats. */
         const bool floats = block > 1 || type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
         const bool same = element != 0 && inlay_table_row_bytes(element, block) == ggml_type_size((enum ggml_type)type);
         elements[type] = floats && same ? element : 0;
@@ -49,31 +48,32 @@ bool inlay_ggml_operations_start(void)
     return true;
 }
 
-/* Whether a SCALE was computed by itself. This program's graphs then have nodes of other backends between a gather and
-   its SCALE, and taking the SCALE would cut a graph in two more places. From then on every SCALE is left to ggml. */
+/* Set once a SCALE was computed on its own. In such programs, graphs have nodes of other backends between a gather and
+   its SCALE, so accepting the SCALE would split a graph in two more places. From then on every SCALE is left to
+   ggml. */
 static atomic_bool scales_apart;
 
-/* Returns where a tensor lies, which a view does not know before it is allocated. */
+/* Returns a tensor's buffer. A view has none of its own before it is allocated. */
 static ggml_backend_buffer_t buffer_of(const struct ggml_tensor *tensor)
 {
     return tensor->view_src != NULL ? tensor->view_src->buffer : tensor->buffer;
 }
 
-/* Returns whether a tensor lies in memory that the CPU reads in ggml's own layout, or will, if it is not allocated. */
+/* True if a tensor is in CPU memory in ggml's own layout, or not allocated yet. */
 static bool on_host(const struct ggml_tensor *tensor)
 {
     ggml_backend_buffer_t buffer = buffer_of(tensor);
     return buffer == NULL || ggml_backend_buffer_is_host(buffer);
 }
 
-/* Returns whether a tensor is float32 rows, which need not be contiguous, in one matrix. */
+/* True if a tensor is one float32 matrix. Its rows need not be contiguous. */
 static bool is_rows(const struct ggml_tensor *tensor)
 {
     return tensor->type == GGML_TYPE_F32 && tensor->nb[0] == sizeof(float) && tensor->ne[2] == 1 &&
            tensor->ne[3] == 1 && on_host(tensor);
 }
 
-/* Returns whether a node gathers rows as inlay_gather() does: one matrix, and ids in a list. */
+/* True if inlay_gather() can run a node: one matrix and a list of ids. */
 static bool is_gather(const struct ggml_tensor *node)
 {
     const struct ggml_tensor *table = node->src[0], *ids = node->src[1];
@@ -83,7 +83,7 @@ static bool is_gather(const struct ggml_tensor *node)
            node->ne[0] == table->ne[0] && node->ne[1] == ids->ne[0];
 }
 
-/* Returns the gather whose rows, perhaps in another shape, a node reads; null if there is none. */
+/* Returns the gather whose rows a node reads, directly or through reshapes; null: none. */
 static const struct ggml_tensor *gather_before(const struct ggml_tensor *node)
 {
     const struct ggml_tensor *from = node->src[0];
@@ -92,7 +92,7 @@ static const struct ggml_tensor *gather_before(const struct ggml_tensor *node)
     return is_gather(from) ? from : NULL;
 }
 
-/* Returns whether a node multiplies gathered rows by a number, and adds none. */
+/* True if a node multiplies gathered rows by a number and adds nothing. */
 static bool is_scale(const struct ggml_tensor *node)
 {
     float bias;
@@ -103,15 +103,14 @@ static bool is_scale(const struct ggml_tensor *node)
            ggml_is_contiguous(node->src[0]);
 }
 
-/* Returns whether a node only gives another shape to what is there. */
+/* True if a node only changes the shape of a tensor. */
 static bool is_view(const struct ggml_tensor *node)
 {
     return node->op == GGML_OP_NONE || node->op == GGML_OP_RESHAPE || node->op == GGML_OP_VIEW ||
            node->op == GGML_OP_PERMUTE || node->op == GGML_OP_TRANSPOSE;
 }
 
-/* Returns whether nothing is to be done for a node. Graphs also hold branches that are not taken, whose ids nobody
-   wrote. */
+/* True if a node needs no work. Graphs also contain branches not taken, whose ids were never written. */
 static bool is_skipped(const struct ggml_tensor *node)
 {
     return is_view(node) || ggml_is_empty(node) || (node->flags & GGML_TENSOR_FLAG_COMPUTE) == 0;
@@ -137,8 +136,8 @@ static float factor_of(const struct ggml_tensor *scale)
     return factor;
 }
 
-/* Returns the index of the SCALE that overwrites what the gather at `at` wrote, or 0. ggml lets it do so only if nobody
-   else reads the rows, and no node lies between that could. */
+/* Returns the index of the SCALE that overwrites the output of the gather at `at`, or 0. ggml permits overwriting only
+   if nothing else reads the rows, and no node in between could. */
 static int scale_behind(struct ggml_cgraph *graph, int at)
 {
     const struct ggml_tensor *const gather = ggml_graph_node(graph, at);
@@ -153,7 +152,7 @@ static int scale_behind(struct ggml_cgraph *graph, int at)
     return 0;
 }
 
-/* Returns the executor of a call that writes this tensor. */
+/* Returns the executor for a call that writes `out`. */
 static const inlay_executor *executor_for(struct inlay_ggml_state *state, const struct ggml_tensor *out,
                                           inlay_executor *executor)
 {
@@ -201,7 +200,7 @@ static inlay_status compute_scale(struct inlay_ggml_state *state, const struct g
     return status;
 }
 
-/* Computes the node at *at, and moves *at to the last node that this included. */
+/* Computes the node at *at. If it was fused with a SCALE, moves *at to that. */
 static inlay_status compute_node(struct inlay_ggml_state *state, struct ggml_cgraph *graph, int *at)
 {
     const struct ggml_tensor *const node = ggml_graph_node(graph, *at);

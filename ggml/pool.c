@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The pool of pool.h on pthreadpool, whose workers sleep at once where each job says so. Without it there are none. */
+/* The pool of pool.h on pthreadpool, with workers that sleep right after each job. Without pthreadpool, everything runs
+   on the calling thread. */
 #include "pool.h"
 
-/* The least part of an output for which a thread is woken. */
+/* Minimum output bytes per woken thread. */
 #define LEAST_PART ((size_t)128 << 10)
 
 #ifdef INLAY_GGML_PTHREADPOOL
@@ -20,7 +21,7 @@ const inlay_executor *inlay_ggml_pool_executor(struct inlay_ggml_pool *pool, siz
     const size_t parts = bytes / LEAST_PART, threads = wanted < parts ? wanted : parts;
     if (threads < 2)
         return NULL;
-    /* Programs alternate between two numbers, for prompts and for decoding: the pool keeps the larger one. */
+    /* Programs alternate between two thread counts, for prompts and for decoding: keep the larger pool. */
     if (pool->count < wanted) {
         pthreadpool_t larger = pthreadpool_create(wanted);
         if (larger == NULL)

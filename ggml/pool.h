@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of large calls. Workers sleep in the kernel between calls and never spin, since they would take cores
- * from the layers that follow; and since waking one takes longer than a small call, small calls wake none.
+ * Threads for large calls. Workers sleep in the kernel between calls and never spin, since that would take cores from
+ * the layers that follow. Waking a worker takes longer than a small call, so small calls use none.
  */
 #pragma once
 
@@ -9,21 +9,21 @@
 
 /** Threads of one backend. All zeros: none yet. */
 struct inlay_ggml_pool {
-    void *threads; /**< pthreadpool_t; null: none were needed so far */
-    size_t count;  /**< their number, with the thread that calls */
+    void *threads; /**< pthreadpool_t; null: not started yet */
+    size_t count;  /**< threads, including the caller's */
 };
 
 /**
- * Makes an executor for an output of that size, and starts threads that are missing.
+ * Makes an executor for an output of `bytes`, starting threads as needed.
  *
- * @param pool    the backend's
- * @param wanted  the most threads that the call may use, >= 1
- * @param bytes   of the output
- * @param executor where to write it
- * @return it, or null if the calling thread alone should write the output
+ * @param pool     the backend's
+ * @param wanted   maximum number of threads, >= 1
+ * @param bytes    of the output
+ * @param executor receives the executor
+ * @return executor, or null if the calling thread alone should write the output
  */
 const inlay_executor *inlay_ggml_pool_executor(struct inlay_ggml_pool *pool, size_t wanted, size_t bytes,
                                                inlay_executor *executor);
 
-/** Ends the threads. */
+/** Stops the threads. */
 void inlay_ggml_pool_end(struct inlay_ggml_pool *pool);
