@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes become a forward call (tests/calls.h), whose arguments are sometimes broken as well. Every ISA that runs here
- * must come to what the reference comes to, or to what the scalar kernels come to where the reference does not know:
- * the same status, fault and output. For libFuzzer, and for replay.c, which runs a corpus without it.
+ * Turns bytes into a forward call (tests/calls.h), sometimes with broken arguments. Every ISA that runs here must match
+ * the reference, or the scalar kernels where the reference does not apply: same status, fault and output. For
+ * libFuzzer, and for replay.c without it.
  */
 #include "calls.h"
 
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Refuses caches of positions that would take too long to fill. */
+/* Refuses position caches that would take too long to fill. */
 static void *allocate(void *ctx, size_t bytes)
 {
     (void)ctx;
@@ -26,11 +26,11 @@ static void release(void *ctx, void *memory)
     free(memory);
 }
 
-/* Changes some arguments to values that must be refused or do no harm. Values that say how large an array is are
-   smaller than the truth, or so large that no array can have that size. */
+/* Sets some arguments to values that must be refused or be harmless. Array sizes are set too small, or too large for
+   any array. */
 static void break_arguments(struct call *call, struct source *source)
 {
-    /* Arguments with a bad value of each. */
+    /* Arguments, each with a bad value. */
 #define ARGUMENT(member, value)                                                                                        \
     {                                                                                                                  \
         offsetof(struct call, member), sizeof(((struct call *)NULL)->member), value                                    \
@@ -85,13 +85,13 @@ static void break_arguments(struct call *call, struct source *source)
         ARGUMENT(executor.threads, 0),
         ARGUMENT(stride, 1), /* of the output */
     };
-    /* Bad values of any argument: counts that no memory holds, and that wrap around where they are multiplied; no enum,
-       no size of a struct; floats that are NaN or negative. */
+    /* Bad values for any argument: counts that exceed memory and overflow when multiplied, invalid enums and struct
+       sizes, floats that are NaN or negative. */
     static const uint64_t huge[] = {UINT64_MAX, UINT64_MAX - 7, UINT64_C(0x8000000080000000),
                                     UINT64_C(0x8000000080000004)};
     static const unsigned char zeros[24576];
     const void *const tokens = &call->tokens;
-    /* Pointers, and what they may be instead of null. */
+    /* Pointers, and what may replace them besides null. */
     const struct {
         size_t at;
         const void *other;
@@ -114,7 +114,7 @@ static void break_arguments(struct call *call, struct source *source)
     for (uint64_t n = 1 + choose(source, 2); n > 0; n--)
         if (one_in(source, 3)) {
             size_t i = choose(source, sizeof pointers / sizeof *pointers);
-            /* Without offsets the length would have another meaning. */
+            /* Without offsets, `length` would have another meaning. */
             bool null = one_in(source, 2) && pointers[i].at != offsetof(struct call, batch.offsets);
             memcpy((unsigned char *)call + pointers[i].at, null ? &(const void *){NULL} : &pointers[i].other,
                    sizeof(void *));

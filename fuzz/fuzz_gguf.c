@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The same as fuzz_safetensors.c for GGUF. Magic and version, without which nothing else is parsed, are put where a
- * fuzzer would have to guess them.
+ * Like fuzz_safetensors.c, for GGUF. Magic and version are filled in, since nothing else is parsed without them.
  */
 #include "file/files.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes become a folder: a config.json beside a safetensors file, two with an index, or a GGUF file. What can be opened
- * must refuse to be an input layer, an n-gram embedding or a joined table with a message, or be one that embeds tokens
- * without reading outside of its files.
+ * Turns bytes into a model folder: config.json with one safetensors file, two with an index, or a GGUF file. If it
+ * opens, making an input layer, an n-gram embedding or a joined table must fail with a message, or the result must
+ * embed tokens without reading outside its files.
  *
- * The first byte chooses files, part and layer, the second the family; texts follow, each ended by a zero: config.json,
- * the index, and for each safetensors file lines of tensors. What is left is the bytes of tensors, repeated, or the
+ * The first byte chooses files, part and layer, the second the family. Zero-terminated texts follow: config.json, the
+ * index, and lines of tensors for each safetensors file. The remaining bytes are the tensors' data, repeated, or the
  * GGUF file.
  */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp */
@@ -64,7 +64,7 @@ static void make_folder(void)
     atexit(delete_folder);
 }
 
-/* Writes up to three runs of bytes as one file. */
+/* Writes up to three runs of bytes to one file. */
 struct run {
     const void *bytes;
     size_t size;
@@ -82,7 +82,7 @@ static void write_file(const char *name, const struct run runs[3])
     demand(fclose(file) == 0, "a file cannot be written");
 }
 
-/* Takes a text that ends at a zero, or all that is left. */
+/* Takes a zero-terminated text, or everything left. */
 static struct run take_text(struct run *left)
 {
     const char *end = left->size > 0 ? memchr(left->bytes, '\0', left->size) : NULL;
@@ -97,7 +97,7 @@ static struct run take_text(struct run *left)
 /* The tensors of a safetensors file. */
 struct listing {
     char header[1 << 13];
-    size_t used, data; /* bytes of the header and of the data */
+    size_t used, data; /* bytes so far */
 };
 
 static size_t type_bytes(const char *type)
@@ -112,8 +112,8 @@ static size_t type_bytes(const char *type)
     return 4;
 }
 
-/* Adds a tensor of a line: name, type and sizes between spaces. Its bytes are those of its shape, which a fuzzer would
-   hardly find; fuzz_safetensors.c has headers of any kind. */
+/* Adds the tensor on a line: name, type and sizes, separated by spaces. Its bytes match its shape, which a fuzzer would
+   hardly find; fuzz_safetensors.c covers arbitrary headers. */
 static void add_tensor(struct listing *listing, struct run line)
 {
     char name[128], type[16], sizes[4][16], shape[72] = "";
@@ -182,7 +182,7 @@ static void write_model(unsigned kind, struct run left)
     }
 }
 
-/* ---- What is made of it ----------------------------------------------------------------------------------------- */
+/* ---- Layers, n-grams and tables --------------------------------------------------------------------------------- */
 
 static void demand_error(inlay_file_status status, const inlay_file_error *error)
 {
@@ -190,8 +190,8 @@ static void demand_error(inlay_file_status status, const inlay_file_error *error
     demand(memchr(error->message, '\0', sizeof error->message) != NULL && error->message[0] != '\0', "no message");
 }
 
-/* Demands that an array that begins in a tensor ends in it: a mapping ends only with its page. Arrays of memory are
-   seen by the sanitizer. */
+/* Demands that an array that starts in a tensor ends in it, since reads past a tensor stay in the mapping up to the end
+   of its page. Sanitizers check arrays on the heap. */
 static void demand_inside(inlay_file *file, const void *array, size_t bytes)
 {
     const uintptr_t at = (uintptr_t)array;
@@ -222,7 +222,7 @@ static void demand_layer_inside(inlay_file *file, const inlay_layer_spec *spec)
     demand_inside(file, spec->token_weights, spec->token_weights_length * sizeof(float));
 }
 
-/* Embeds the first and the last ids of a layer. */
+/* Embeds the first, last and middle ids of a layer, at the first and last positions. */
 static void check_layer(inlay_file *file, const inlay_file_layer *layer)
 {
     static float out[TOKENS * MOST_DIM];
@@ -298,7 +298,7 @@ static void make_ngram(inlay_file *file, int64_t model_layer)
     inlay_file_ngram_destroy(ngram);
 }
 
-/* Joins the tensors whose names are that of a tensor with another number. */
+/* Joins tensors whose names differ only in a number. */
 static void join_tables(inlay_file *file)
 {
     for (size_t i = 0; i < inlay_file_tensor_count(file) && i < 4; i++) {

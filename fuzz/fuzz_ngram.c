@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes become n-grams (tests/ngrams/ngrams.h): a spec, tables and a batch with histories. Every ISA that runs here
- * must come to what the definition comes to: the same status, fault, row ids, rows and histories. For libFuzzer, and
- * for replay.c, which runs a corpus without it.
+ * Turns bytes into n-grams (tests/ngrams/ngrams.h): a spec, tables and a batch with histories. Every ISA that runs here
+ * must match the definition: same status, fault, row ids, rows and histories. For libFuzzer, and for replay.c without
+ * it.
  */
 #include "ngrams/ngrams.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes are parsed as a file of NumPy's, as every kind that the tool reads and as a model. What is accepted must be
- * written again as the same header, and lie within the bytes.
+ * Parses bytes as a NumPy file, as each kind the tool reads and as a model. An accepted header must be reproduced when
+ * written, and its data must be within the bytes.
  */
 #include "file/files.h"
 

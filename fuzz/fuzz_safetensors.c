@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes are parsed as a model file (tests/file/files.h): safetensors, unless they begin as another format does. A file
- * that is accepted must have its tensors within the bytes, and tables whose first and last rows can be gathered. What
- * follows the length of a header is also parsed as a config.json. For libFuzzer, and for replay.c, which runs a corpus
- * without it.
+ * Parses bytes as a model file (tests/file/files.h): safetensors, unless they start like another format. An accepted
+ * file must have its tensors within the bytes, and tables whose first and last rows can be gathered. The bytes after
+ * the header's length are also parsed as a config.json. For libFuzzer, and for replay.c without it.
  */
 #include "file/files.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bytes are read as the texts that the tool reads: a list of ids, numbers, and a spec of n-grams in JSON. Ids that are
- * accepted must be as many as the words of the text. A spec that is accepted must make an n-gram handle, or be refused
- * by the library with a status.
+ * Parses bytes as the texts the tool reads: a list of ids, numbers, and an n-gram spec in JSON. An accepted list must
+ * have as many ids as words. An accepted spec must make an n-gram handle or be refused by the library with a status.
  */
 #define _POSIX_C_SOURCE 200809L /* mkstemp */
 
@@ -41,7 +40,7 @@ static void check_ids(const char *text, size_t size)
     free(lists.ids);
 }
 
-/* Only reads the numbers of a text: nothing else says what they are. */
+/* Parses a text as numbers, for sanitizers only: nothing else defines the results. */
 static void check_numbers(const char *text, size_t size)
 {
     int64_t integer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a fuzz target once for each file named, or in each folder named: what libFuzzer has found, without libFuzzer. */
+/* Runs a fuzz target once on each file given, or on each file of a given folder. Replays a corpus without libFuzzer. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void replay(const char *name)
     }
     size_t n = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
-    /* Of exactly that size, so that sanitizers see what reads past it. */
+    /* Exactly sized, so sanitizers catch reads past the end. */
     uint8_t *exact = malloc(n > 0 ? n : 1);
     if (exact == NULL)
         exit(EXIT_FAILURE);
