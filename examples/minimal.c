@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two token ids in, two vectors out: each id's row of the table, times sqrt(dim), plus the sinusoid of its position. */
+/* Two token ids in, two vectors out: each id's table row, times sqrt(dim), plus the sinusoid of its position. */
 #include <inlay/inlay.h>
 #include <stdio.h>
 

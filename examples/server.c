@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How an inference server uses inlay. One layer is made at the start and shared by all worker threads without a lock.
- * A worker serves one client at a time: first all prompts of a batch (prefill), then in each step one token per
- * sequence, at the next position (decode). Each worker has one output, in huge pages, and reuses it for all calls: the
- * system provides its pages once. A bad id becomes an error for its client, which names it; other clients are not
- * affected.
+ * How an inference server uses inlay. One layer is created at the start and shared by all worker threads without a
+ * lock. A worker serves one client at a time: first a batch of prompts (prefill), then one token per sequence and step,
+ * at the next position (decode). Each worker reuses one output in huge pages, so the system provides its pages only
+ * once. A bad id is reported to the client that sent it; other clients are not affected.
  */
 #define _POSIX_C_SOURCE 200112L /* posix_memalign */
 #include <inlay/inlay.h>
@@ -17,7 +16,7 @@
 
 enum { VOCAB = 8, DIM = 4, WORKERS = 2, BATCH = 2, PROMPT = 3, STEPS = 2 };
 
-/* The prompts of one client, and the reply to it. */
+/* A client's prompts, and the reply to it. */
 struct client {
     const char *name;
     int32_t prompts[BATCH][PROMPT];
@@ -27,7 +26,7 @@ struct client {
 
 struct server {
     const inlay_layer *layer;
-    pthread_mutex_t lock; /* of the queue; the layer needs no lock */
+    pthread_mutex_t lock; /* protects the queue; the layer needs no lock */
     struct client *queue;
     size_t waiting;
 };
@@ -43,7 +42,7 @@ static void reply(struct client *client, const char *format, ...)
         client->replied += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-/* Runs one forward pass: writes vectors to `out` [sequences * length, dim] or an error to the reply. */
+/* Runs one forward pass. Writes vectors to `out` [sequences * length, dim], or an error to the reply. */
 static inlay_status forward(const inlay_layer *layer, struct client *client, const inlay_batch *batch,
                             float (*out)[DIM])
 {
@@ -63,8 +62,8 @@ static inlay_status forward(const inlay_layer *layer, struct client *client, con
     return status;
 }
 
-/* Returns memory for an output, or null: whole huge pages, if it nearly fills one, which the system must know before
-   the first write. */
+/* Allocates an output; returns null on failure. If it nearly fills a huge page, uses whole huge pages, which must be
+   requested before the first write. */
 static void *make_output(size_t bytes)
 {
     const size_t line = 64, huge = inlay_huge_pages_bytes(), unit = bytes >= huge / 2 ? huge : line;
@@ -72,11 +71,11 @@ static void *make_output(size_t bytes)
     void *out = NULL;
     if (posix_memalign(&out, unit, whole) != 0)
         return NULL;
-    inlay_huge_pages_advise(out, whole, NULL); /* it only makes calls faster: no failure needs handling */
+    inlay_huge_pages_advise(out, whole, NULL); /* only an optimization: ignore failures */
     return out;
 }
 
-/* Serves one client with an output [BATCH * PROMPT, DIM] that other clients have used before. */
+/* Serves one client, using an output [BATCH * PROMPT, DIM] that earlier clients have used. */
 static void serve(const inlay_layer *layer, struct client *client, float (*out)[DIM])
 {
     inlay_batch prefill = inlay_batch_i32(client->prompts[0], BATCH, PROMPT, 0);
@@ -87,7 +86,7 @@ static void serve(const inlay_layer *layer, struct client *client, float (*out)[
     for (int b = 0; b < BATCH; b++)
         next[b] = client->prompts[b][PROMPT - 1];
     for (int step = 0; step < STEPS; step++) {
-        /* Here the blocks of the model turn `out` into the next token of each sequence. */
+        /* The model's blocks would turn `out` into the next token of each sequence. */
         for (int b = 0; b < BATCH; b++)
             next[b] = (next[b] + 1) % VOCAB;
         inlay_batch decode = inlay_batch_i32(next, BATCH, 1, PROMPT + step);
@@ -127,7 +126,7 @@ int main(void)
     for (int i = 0; i < VOCAB * DIM; i++)
         table[i / DIM][i % DIM] = (float)i / (VOCAB * DIM);
 
-    inlay_init(); /* before threads start, since it reads the environment */
+    inlay_init(); /* before starting threads, since it reads the environment */
     fprintf(stderr, "server: inlay %s, ISA %s, %d workers\n", inlay_version(), inlay_isa(), WORKERS);
 
     inlay_sinusoid *sinusoid = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the example programs run: a layer large enough to be cut into parts, on an executor and without one. */
+/* Shared by the example programs: runs a layer large enough to be split, with an executor and without. */
 #ifndef INLAY_EXAMPLE_CHECK_H
 #define INLAY_EXAMPLE_CHECK_H
 
@@ -27,7 +27,7 @@ static void *memory(size_t n, size_t size)
     return made;
 }
 
-/* Returns 0 if the result on the executor has the same bits as the result of the calling thread alone. */
+/* Returns 0 if the executor's result is bit-identical to a single thread's. */
 static int check(const char *name, const inlay_executor *executor)
 {
     float *table = (float *)memory((size_t)VOCAB * DIM, sizeof *table);

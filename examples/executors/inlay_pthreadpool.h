@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pthreadpool (XNNPACK, PyTorch, TensorFlow Lite) as an executor of inlay. Copy this file. */
+/* pthreadpool (XNNPACK, PyTorch, TensorFlow Lite) as an inlay_executor. Copy this file. */
 #ifndef INLAY_EXAMPLE_PTHREADPOOL_H
 #define INLAY_EXAMPLE_PTHREADPOOL_H
 
@@ -11,8 +11,7 @@ static inline void inlay_pthreadpool_run(void *ctx, size_t count, void (*task)(v
     pthreadpool_parallelize_1d((pthreadpool_t)ctx, task, arg, count, 0);
 }
 
-/* Returns an executor that is valid as long as the pool. inlay never starts a job inside a job, which pthreadpool does
-   not allow. */
+/* Returns an executor that is valid as long as the pool. inlay never nests jobs, which pthreadpool does not allow. */
 static inline inlay_executor inlay_executor_pthreadpool(pthreadpool_t pool)
 {
     inlay_executor executor;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A thread pool in plain C++17 as an executor of inlay, for programs that have none. Copy this file.
+// A thread pool in plain C++17 as an inlay_executor, for programs that have none. Copy this file.
 //
-// The parts of a job are divided into one share per thread. A thread runs its own share first, whose rows may still be
-// in its cache, and then the parts that are left in other shares. A waiting thread spins for some microseconds, since
-// waking a thread takes longer than many jobs, and then sleeps.
+// Each thread gets an equal share of a job's parts. It runs its own share first, whose rows may still be in its cache,
+// then what is left of the others'. Waking a thread takes longer than many jobs, so a waiting thread spins for some
+// microseconds before it sleeps.
 #ifndef INLAY_EXAMPLE_THREAD_POOL_HPP
 #define INLAY_EXAMPLE_THREAD_POOL_HPP
 
@@ -20,7 +20,7 @@
 class ThreadPool
 {
   public:
-    // Starts threads - 1 threads: the thread that calls into inlay works too.
+    // Starts threads - 1 threads: the thread that calls inlay works too.
     explicit ThreadPool(std::size_t threads) : shares_(std::max<std::size_t>(threads, 1))
     {
         try {
@@ -48,7 +48,7 @@ class ThreadPool
     }
 
   private:
-    struct alignas(128) Share { // in cache lines of its own
+    struct alignas(128) Share { // in separate cache lines
         std::atomic<std::size_t> next{0};
         std::size_t end = 0;
     };
@@ -65,7 +65,7 @@ class ThreadPool
         gate_ &= ~shut;
         announce();
         take_parts(0);
-        // A worker that arrives from now on does nothing; workers inside still run a part.
+        // Workers that arrive from now on do nothing; those inside finish their parts.
         gate_ |= shut;
         wait(left_, [this] { return gate_ == shut; });
     }
@@ -93,9 +93,9 @@ class ThreadPool
         }
     }
 
-    // A thread that goes to sleep increments `sleepers_` before it checks the condition for the last time; a thread
-    // that wakes others makes the condition true before it reads `sleepers_`. These atomics are sequentially
-    // consistent, so at least one of the two sees the other.
+    // A thread increments `sleepers_` before its last check of the condition. A thread that wakes others makes the
+    // condition true before it reads `sleepers_`. These atomics are sequentially consistent, so at least one of the two
+    // observes the other.
     template <class Condition> void wait(std::condition_variable &event, Condition holds)
     {
         for (int i = 0; i < spins; i++)
@@ -129,9 +129,9 @@ class ThreadPool
             worker.join();
     }
 
-    static constexpr int spins = 20000;    // each a load: together some tens of microseconds
+    static constexpr int spins = 20000;    // loads; some tens of microseconds in total
     static constexpr std::size_t shut = 1; // lowest bit of the gate
-    static constexpr std::size_t one = 2;  // its other bits count the workers inside
+    static constexpr std::size_t one = 2;  // the other bits count the workers inside
 
     std::vector<Share> shares_;
     std::vector<std::thread> workers_;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A layer on the threads of OpenMP. */
+/* Runs a layer on OpenMP threads. */
 #include "inlay_openmp.h"
 
 #include "check.h"

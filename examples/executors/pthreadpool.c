@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A layer on a pool of pthreadpool. */
+/* Runs a layer on a pthreadpool. */
 #include "inlay_pthreadpool.h"
 
 #include "check.h"
 
 int main(void)
 {
-    pthreadpool_t pool = pthreadpool_create(4); /* 0: as many as there are cores */
+    pthreadpool_t pool = pthreadpool_create(4); /* 0: one per core */
     if (pool == NULL)
         require(INLAY_ERROR_NO_MEMORY);
     inlay_executor executor = inlay_executor_pthreadpool(pool);

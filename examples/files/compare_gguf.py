@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads embedding rows of GGUF files by inlay and by llama.cpp's own package, gguf, and compares them bit by bit.
+"""Compares embedding rows of GGUF files, read by inlay and by llama.cpp's gguf package, bit by bit.
 
     compare_gguf.py INLAY [MODEL.gguf]
 
-INLAY is the command inlay. Without a model it compares small ones that it makes: some that gguf writes, and one of each
-type that `inlay convert` writes. Needs `pip install gguf`; the exit status is 77 where that is missing, and 1 where rows
-differ.
+INLAY is the inlay command. Without a model, compares small ones: some written by gguf, and one of each type that `inlay
+convert` writes. Needs `pip install gguf`. The exit status is 77 if gguf is missing and 1 if rows differ.
 """
 
 import pathlib
@@ -28,13 +27,13 @@ WRITTEN_BY_GGUF = ("F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0")
 
 
 def rows_of_gguf(model, ids):
-    """Dequantises rows of the table by gguf, and returns them with the name of their type."""
+    """Dequantizes rows of the table with gguf. Returns them and the name of their type."""
     tensor = next(tensor for tensor in gguf.GGUFReader(model).tensors if tensor.name == TABLE)
     return dequantize(tensor.data[ids], tensor.tensor_type), tensor.tensor_type.name
 
 
 def rows_of_inlay(inlay, model, ids, folder):
-    """Gathers the same rows by inlay: --table takes the tensor alone, without the rest of the model's input layer."""
+    """Gathers the same rows with inlay: --table reads only that tensor, not the rest of the model's input layer."""
     out = folder / "rows.npy"
     subprocess.run([inlay, "embed", "--model", model, "--table", TABLE, "--positions", "none",
                     "--ids", " ".join(map(str, ids)), "--out", out, "--force"], check=True)
@@ -51,7 +50,7 @@ def compare(inlay, model, folder, written_by):
 
 
 def small_models(inlay, folder):
-    """Yields GGUF files of one table each, and who wrote them."""
+    """Yields GGUF files with one table each, and the program that wrote them."""
     table = numpy.random.default_rng(0).normal(size=(ROWS, DIM)).astype("f4")
     for name in WRITTEN_BY_GGUF:
         kind = gguf.GGMLQuantizationType[name]
@@ -69,7 +68,7 @@ def small_models(inlay, folder):
         model = folder / f"inlay-{kind.name}.gguf"
         written = subprocess.run([inlay, "convert", folder / "table.npy", "--type", kind.name, "--name", TABLE, "--out",
                                   model], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        if written.returncode == 0:  # else it is no type of inlay
+        if written.returncode == 0:  # else inlay doesn't support the type
             yield model, "inlay"
 
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server that opens a model file and answers with the vectors of its input layer, over a Unix socket:
+ * A server that opens a model file and returns the output of its input layer, over a Unix socket:
  *
- *     server MODEL SOCKET
+ *    server MODEL SOCKET
  *
- * A client sends token ids as a line of text, "5 6 7", and gets the line "OK 3 768" and float32 [3, 768], or a line
- * that begins with ERROR; then it can send the next line. The layer and the file are shared by all workers without a
- * lock. The table is a mapping of the file: it may be larger than memory, and other processes that map it share its
- * pages.
+ * A client sends a line of token ids, "5 6 7". It gets the line "OK 3 768" and float32 [3, 768], or a line that starts
+ * with ERROR; then it can send the next line. All workers share the layer and the file without a lock. The table is a
+ * mapping of the file: it may be larger than memory, and processes that map the same file share its pages.
+ *
  * ../server.c shows the rest of a server: batches, decoding, outputs in huge pages. SIGTERM ends it.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -32,13 +32,13 @@ struct server {
     const inlay_layer_spec *spec;
     int64_t start; /* position of the first token */
     int listener;
-    pthread_mutex_t lock; /* of the next two; neither the file nor the layer needs one */
+    pthread_mutex_t lock; /* protects the next two; the file and the layer need none */
     int client[WORKERS];  /* the connection of each worker; -1: none */
     int stopping;
-    int workers; /* that have begun */
+    int workers; /* started so far */
 };
 
-/* Reads the ids of a line. Returns their number, or -1 if it is no list of at most TOKENS_MOST ids. */
+/* Parses a line of ids. Returns their number, or -1 if it isn't a list of at most TOKENS_MOST ids. */
 static int parse_ids(const char *line, int64_t *ids)
 {
     int n = 0;
@@ -63,7 +63,7 @@ static void answer(const struct server *server, const char *line, int64_t *ids, 
         fprintf(stream, "ERROR a line of at most %d ids is expected\n", TOKENS_MOST);
         return;
     }
-    /* A server that queues requests would call inlay_file_prefetch() here, and compute later. */
+    /* If requests are queued, call inlay_file_prefetch() when one arrives. */
     inlay_batch batch = inlay_batch_i64(ids, 1, (size_t)n, server->start);
     inlay_file_read reading;
     inlay_fault fault = {0, 0, 0};
@@ -81,14 +81,14 @@ static void answer(const struct server *server, const char *line, int64_t *ids, 
     }
 }
 
-/* Answers the lines of a client until it goes away. */
+/* Answers the lines of a client until it disconnects. */
 static void serve(const struct server *server, int client, char *line, int64_t *ids, float *out)
 {
-    int copy = dup(client); /* a stream for each direction, each of which closes its own */
+    int copy = dup(client); /* one stream per direction, each closed separately */
     FILE *in = fdopen(client, "r"), *stream = copy >= 0 ? fdopen(copy, "w") : NULL;
     while (in != NULL && stream != NULL && fgets(line, LINE_BYTES, in) != NULL) {
         if (strchr(line, '\n') == NULL)
-            break; /* a line that is too long, or the end of the client within one */
+            break; /* the line is too long, or the client disconnected within it */
         answer(server, line, ids, out, stream);
         if (fflush(stream) != 0)
             break;
@@ -100,7 +100,7 @@ static void serve(const struct server *server, int client, char *line, int64_t *
         close(copy);
 }
 
-/* Enters the connection of a worker, or -1, into the list that stop() goes through. Returns whether work goes on. */
+/* Registers a worker's connection, or -1, for stop(). Returns true unless the server is stopping. */
 static int enter(struct server *server, int worker, int client)
 {
     pthread_mutex_lock(&server->lock);
@@ -137,7 +137,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Wakes all workers: those that wait for a client or for a line. */
+/* Wakes all workers, whether they wait for a client or for a line. */
 static void stop(struct server *server)
 {
     pthread_mutex_lock(&server->lock);
@@ -150,7 +150,7 @@ static void stop(struct server *server)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Returns a socket that listens at a path, or -1. */
+/* Returns a listening socket at a path, or -1. */
 static int listen_at(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -175,7 +175,7 @@ static void run(struct server *server)
     sigaddset(&ends, SIGTERM);
     sigaddset(&ends, SIGINT);
     pthread_sigmask(SIG_BLOCK, &ends, NULL); /* workers inherit it */
-    signal(SIGPIPE, SIG_IGN);                /* a client that goes away is a failed write */
+    signal(SIGPIPE, SIG_IGN);                /* a disconnected client is a failed write */
     while (running < WORKERS && pthread_create(&workers[running], NULL, work, server) == 0)
         running++;
     if (running > 0)
@@ -192,11 +192,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: server MODEL SOCKET\n");
         return 2;
     }
-    inlay_init(); /* before threads start, since it reads the environment */
+    inlay_init(); /* before starting threads, since it reads the environment */
     inlay_file_error error;
     inlay_file_layer *layer = NULL;
     inlay_file_options options = inlay_file_options_default();
-    options.resident_bytes = (size_t)1 << 30; /* of the table; what is beyond comes from the disk again */
+    options.resident_bytes = (size_t)1 << 30; /* of the table; rows beyond that are read from disk again */
     if (inlay_file_open(argv[1], &options, &server.file, &error) != INLAY_FILE_OK ||
         inlay_file_layer_create(server.file, NULL, &layer, &error) != INLAY_FILE_OK) {
         fprintf(stderr, "server: %s\n", error.message);
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
     } else {
         fprintf(stderr, "server: cannot listen at %s: %s\n", argv[2], strerror(errno));
     }
-    /* The layer views the file, so it goes first. */
+    /* The layer refers to the file: destroy it first. */
     inlay_file_layer_destroy(layer);
     inlay_file_close(server.file);
     return server.listener >= 0 ? 0 : 1;

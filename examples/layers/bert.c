@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layer of BERT and models like it (MiniLM, E5, BGE): word + segment + position, then LayerNorm. Their
- * checkpoints have vocab 30522, 512 positions, 2 segments, dim 384 to 1024; these tables are small and random.
+ * The input layer of BERT and similar models (MiniLM, E5, BGE): word + segment + position, then LayerNorm. Real
+ * checkpoints have 30522 words, 512 positions, 2 segments and dim 384 to 1024; these tables are small and random.
  */
 #include "check.h"
 
 enum { VOCAB = 100, POSITIONS = 16, SEGMENTS = 2, DIM = 48, SEQUENCES = 2, LENGTH = 6, ROWS = SEQUENCES * LENGTH };
-static const double epsilon = 1e-12; /* layer_norm_eps of config.json */
+static const double epsilon = 1e-12; /* layer_norm_eps in config.json */
 
 static float words[VOCAB][DIM], positions[POSITIONS][DIM], segments[SEGMENTS][DIM], weight[DIM], bias[DIM];
 
@@ -18,7 +18,7 @@ static inlay_layer *bert(void)
     inlay_layer_spec spec = inlay_layer_spec_default(&word_table);
     spec.positions = &position_table;
     spec.segments = &segment_table;
-    spec.segments_first = 1; /* the order of the sum in Hugging Face transformers */
+    spec.segments_first = 1; /* the summation order of Hugging Face transformers */
     spec.norm = INLAY_NORM_LAYER;
     spec.epsilon = (float)epsilon;
     spec.gamma = weight;
@@ -46,7 +46,7 @@ static void define(const int32_t *ids, const int32_t *types, double (*out)[DIM])
 
 int main(void)
 {
-    /* Pairs of sentences: [CLS] a [SEP] b b [SEP]. */
+    /* Sentence pairs: [CLS] a [SEP] b b [SEP]. */
     const int32_t ids[ROWS] = {1, 42, 2, 77, 78, 2, 1, 99, 2, 0, 99, 2};
     const int32_t types[ROWS] = {0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1};
     static float out[ROWS][DIM];

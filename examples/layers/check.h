@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the example layers share: tables of random numbers, number formats, and comparisons with plain definitions. */
+/* Shared by the example layers: random tables, number formats, and comparison with plain definitions. */
 #ifndef INLAY_EXAMPLE_LAYERS_CHECK_H
 #define INLAY_EXAMPLE_LAYERS_CHECK_H
 
@@ -18,7 +18,7 @@ static inline void require(inlay_status status)
     exit(1);
 }
 
-/* Fills a table in place of a checkpoint: numbers in (-1, 1), the same in every run and different for every key. */
+/* Fills a table in (-1, 1), in place of a checkpoint. Reproducible; each key gives other numbers. */
 static inline void fill(float *table, size_t rows, size_t dim, uint64_t key)
 {
     inlay_random_spec spec = inlay_random_spec_default(INLAY_RANDOM_UNIFORM, key);
@@ -55,7 +55,7 @@ static inline double from_e4m3(uint8_t byte) /* finite values */
     return byte >> 7 ? -magnitude : magnitude;
 }
 
-/* The row that a column of hashed n-grams takes for token t of a whole sequence, as <inlay/ngram.h> defines it. */
+/* The row of a hashed n-gram column for token t of a whole sequence, as defined in <inlay/ngram.h>. */
 static inline int64_t ngram_row(const inlay_ngram_spec *spec, size_t column, const int64_t *ids, size_t t)
 {
     const inlay_ngram_column *c = &spec->columns[column];
@@ -73,16 +73,16 @@ static inline int64_t ngram_row(const inlay_ngram_spec *spec, size_t column, con
         const uint64_t product = word * (uint64_t)multipliers[s];
         sum = spec->mix == INLAY_NGRAM_MIX_XOR ? sum ^ product : sum + product;
     }
-    /* Sums of models that mix by XOR are below 2^63, so that the remainder is that of a positive number. */
+    /* With XOR, real models keep sums below 2^63, so this is the remainder of a positive number. */
     return (int64_t)(c->offset + sum % c->modulus);
 }
 
-/* Returns the exit status of a program: 0 if every element is within `tolerance` of its definition. */
+/* Returns an exit status: 0 if every element is within `tolerance` of its definition. */
 static inline int compare(const char *name, const float *out, const double *expected, size_t n, double tolerance)
 {
     size_t wrong = 0;
     for (size_t i = 0; i < n; i++)
-        wrong += !(fabs(out[i] - expected[i]) <= tolerance); /* written so that NaN is wrong */
+        wrong += !(fabs(out[i] - expected[i]) <= tolerance); /* also counts NaN */
     printf("%s: %s\n", name, wrong == 0 ? "as its definition" : "NOT as its definition");
     return wrong > 0;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An Engram layer (DeepSeek): 8 heads for each of the 2-, 3- and 4-grams that end in a token, each a row of one large
- * table at the place that the hash of the n-gram says, concatenated to 24 * dim of bfloat16. Rows are FP8 (E4M3) with a
- * power of two for each 32 columns. A prompt is read first; then one token at a time, with the ids before it as
- * history.
+ * An Engram layer (DeepSeek). Each token has 8 heads for each of the 2-, 3- and 4-grams that end in it. The hash of an
+ * n-gram selects a row of one large table; the 24 rows are concatenated to 24 * dim bfloat16. Rows are FP8 (E4M3) with
+ * a power-of-two scale per 32 columns. Reads a prompt, then one token at a time with the previous ids as history.
  */
 #include "check.h"
 
@@ -23,8 +22,8 @@ enum {
 static uint32_t token_map[VOCAB];
 static uint8_t table[ROWS][DIM], scales[ROWS][DIM / 32];
 
-/* The model's configuration: a modulus for each head, which are distinct primes near 16,000,000 there, and a vector of
-   odd multipliers. The models' own values are in examples/ngram. */
+/* The model's configuration: one modulus per head, distinct primes near 16,000,000 in the real model, and a vector of
+   odd multipliers. The real values are in examples/ngram. */
 static inlay_ngram *engram(inlay_ngram_spec *spec, inlay_ngram_column columns[COLUMNS])
 {
     static const int64_t multipliers[N] = {76632096046245, 4839876093313, 35959672319349, 73987337458391};
@@ -34,7 +33,7 @@ static inlay_ngram *engram(inlay_ngram_spec *spec, inlay_ngram_column columns[CO
         columns[c] = (inlay_ngram_column){2 + c / HEADS, 0, modulus, 0, rows};
         rows += modulus;
     }
-    /* Ids of texts that differ in case or accents only share a number. */
+    /* Ids of texts that differ only in case or accents share a number. */
     for (uint32_t id = 0; id < VOCAB; id++)
         token_map[id] = id * 7 % NUMBERS;
     *spec = inlay_ngram_spec_default(VOCAB, N, INLAY_NGRAM_MIX_XOR);
@@ -49,7 +48,7 @@ static inlay_ngram *engram(inlay_ngram_spec *spec, inlay_ngram_column columns[CO
     return ngram;
 }
 
-/* Converts a made-up table to FP8, as the checkpoint has it. */
+/* Converts a made-up table to FP8, as in the checkpoint. */
 static inlay_table fp8_table(size_t rows)
 {
     static float numbers[ROWS][DIM];
@@ -61,7 +60,7 @@ static inlay_table fp8_table(size_t rows)
     return view;
 }
 
-/* Writes what the layer should give for token t of a whole sequence. */
+/* Computes the expected output for token t of a whole sequence. */
 static void define(const inlay_ngram_spec *spec, const int64_t *ids, size_t t, double (*out)[DIM])
 {
     for (size_t c = 0; c < COLUMNS; c++) {
@@ -88,14 +87,14 @@ int main(void)
     inlay_ngram_lookup lookup = inlay_ngram_lookup_default(tables, 1);
     lookup.out_type = INLAY_BF16;
 
-    /* The prompts, and what is kept of them: the last three ids of each, or all where there are fewer. */
+    /* The prompts, and their histories: the last three ids of each, fewer if it is shorter. */
     inlay_ngram_batch batch = inlay_ngram_batch_ragged(ids, INLAY_ID_I64, offsets, SEQUENCES);
     require(inlay_ngram_forward(ngram, &batch, &lookup, out, sizeof out[0], NULL, NULL));
     int64_t history[SEQUENCES][N - 1];
     uint32_t lengths[SEQUENCES];
     require(inlay_ngram_history(ngram, &batch, NULL, history, lengths, NULL));
 
-    /* One more token of each sequence. */
+    /* One more token per sequence. */
     batch = inlay_ngram_batch_ragged(next, INLAY_ID_I64, single, SEQUENCES);
     batch.history = history;
     batch.history_lengths = lengths;

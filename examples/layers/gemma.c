@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layer of Gemma: rows of bfloat16 times sqrt(dim), rounded to bfloat16. The models round sqrt(dim) to
- * bfloat16 too, so the scale must be that value. Positions are rotary and norms belong to the blocks, so the layer has
+ * The input layer of Gemma: bfloat16 rows times sqrt(dim), rounded to bfloat16. The models also round sqrt(dim) to
+ * bfloat16, so the scale must be that value. Positions are rotary and norms belong to the blocks, so the layer has
  * neither.
  */
 #include "check.h"
@@ -36,7 +36,7 @@ int main(void)
     require(inlay_forward(layer, &batch, out, sizeof out[0], NULL, NULL));
     inlay_layer_destroy(layer);
 
-    /* A float holds the product of two bfloat16 exactly, so the product is rounded once. */
+    /* A float holds the product of two bfloat16 exactly, so it is rounded only once. */
     const float scale = from_bfloat16(to_bfloat16((float)sqrt(DIM)));
     static float found[ROWS][DIM];
     static double expected[ROWS][DIM];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The per-layer embedding of Gemma 3n: one row of layers * 256 columns for each token, of which each layer of the model
- * takes 256, times sqrt(256). Rows are Q5_K as in GGUF files, 176 bytes for 256 columns. Ids past the table, those of
- * images and sounds, take row 0.
+ * The per-layer embedding of Gemma 3n: one row of layers * 256 columns per token, times sqrt(256). Each layer of the
+ * model uses 256 columns. Rows are Q5_K as in GGUF files, 176 bytes per 256 columns. Ids past the table (images and
+ * sounds) take row 0.
  */
 #include "check.h"
 
@@ -22,8 +22,8 @@ static inlay_layer *gemma3n(void)
     return layer;
 }
 
-/* The value of a column of a block: (d * scale) * q - dmin * minimum, with 6-bit scales and minima of 32 columns,
-   packed into 12 bytes, and q from 0 to 31, whose fifth bits lie apart. */
+/* Returns a column's value: (d * scale) * q - dmin * minimum. Each 32 columns have a 6-bit scale and minimum, packed
+   into 12 bytes. q is 0 to 31; its fifth bits are stored separately. */
 static double define(const uint8_t *block, int column)
 {
     const uint8_t *packed = block + 4, *high = block + 16, *low = block + 48;
@@ -57,6 +57,6 @@ int main(void)
             original[t][i] = 16 * numbers[row][i];
         }
     int wrong = compare("gemma 3n", out[0], expected[0], TOKENS * DIM, 0);
-    /* 32 steps reach over the 32 columns of a scale, at most from -1 to 1: 1/16 each, and the error is about half. */
+    /* 32 steps span the 32 columns of a scale, at most from -1 to 1: 1/16 each. The error is about half a step. */
     return compare("gemma 3n before Q5_K", out[0], original[0], TOKENS * DIM, 16 * .04) | wrong;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layer of GPT-2, GPT-3 and OPT-like decoders: word + position, both learned, no scale. Prompts of different
- * lengths are packed one after another (prefill); then each step has one token per sequence, at the position that the
- * sequence's cache of keys and values has reached (decode).
+ * The input layer of GPT-2, GPT-3 and decoders like OPT: word + position, both learned, no scale. Prompts of different
+ * lengths are packed one after another (prefill). Then each step has one token per sequence, at the position its KV
+ * cache has reached (decode).
  */
 #include "check.h"
 
@@ -15,7 +15,7 @@ static inlay_layer *gpt2(void)
     inlay_table word_table = inlay_table_f32(words, VOCAB, DIM);
     inlay_table position_table = inlay_table_f32(positions, POSITIONS, DIM);
     inlay_layer_spec spec = inlay_layer_spec_default(&word_table);
-    spec.positions = &position_table; /* a token past the last position is INLAY_ERROR_POSITION: the sequence is full */
+    spec.positions = &position_table; /* a token past the end is INLAY_ERROR_POSITION: the sequence is full */
     inlay_layer *layer = NULL;
     require(inlay_layer_create(&spec, NULL, &layer));
     return layer;
@@ -31,7 +31,7 @@ int main(void)
 {
     const int32_t prompts[PROMPTS] = {42, 7, 99, 0, 2, 42, 7, 13};
     const int64_t offsets[SEQUENCES + 1] = {0, 2, 7, 8};
-    int64_t cached[SEQUENCES]; /* tokens in the cache of each sequence */
+    int64_t cached[SEQUENCES]; /* tokens in each sequence's KV cache */
     int32_t next[SEQUENCES];
     static float out[PROMPTS][DIM];
     static double expected[PROMPTS][DIM];
@@ -53,7 +53,7 @@ int main(void)
     decode.starts = cached;
     for (int step = 0; step < STEPS; step++) {
         for (int b = 0; b < SEQUENCES; b++)
-            next[b] = (next[b] * 31 + 17) % VOCAB; /* stands for the token that the model would choose */
+            next[b] = (next[b] * 31 + 17) % VOCAB; /* in place of the token the model would choose */
         require(inlay_forward(layer, &decode, out, sizeof out[0], NULL, NULL));
         for (int b = 0; b < SEQUENCES; b++)
             define(next[b], cached[b]++, expected[b]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layers of translation models: rows times sqrt(dim), plus sinusoids. They differ in the recipe of the
- * sinusoids (docs/recipes.md) and in the first position:
+ * The input layers of translation models: rows times sqrt(dim), plus sinusoids. They differ in the sinusoid recipe
+ * (docs/recipes.md) and in the first position:
  *
- *   Marian (opus-mt)   the recipe of transformers, in float64; positions from 0; padding is a token like any other
- *   NLLB, M2M100       fairseq's recipe; padding-aware positions from padding id + 1; rows of padding are zeros
+ *   Marian (opus-mt)   the recipe of transformers, in float64; positions from 0; padding is an ordinary token
+ *   NLLB, M2M100       fairseq's recipe; padding-aware positions from padding id + 1; zeros for padding
  */
 #include "check.h"
 
@@ -38,13 +38,13 @@ static inlay_layer *nllb(const inlay_sinusoid *sinusoid)
     spec.scale = inlay_sqrt_dim(DIM);
     spec.sinusoid = sinusoid;
     spec.padding_id = PAD;
-    spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE; /* counted from the start of the batch, PAD + 1 */
+    spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE; /* counted from batch.start, PAD + 1 */
     inlay_layer *layer = NULL;
     require(inlay_layer_create(&spec, NULL, &layer));
     return layer;
 }
 
-/* Computes one row by the definition: all sines, then all cosines, of position * 10000^(-i / divisor). */
+/* Computes one row by definition: all sines, then all cosines, of position * 10000^(-i / divisor). */
 static void define(int32_t id, int position, double divisor, double *out)
 {
     const int half = DIM / 2;
@@ -86,6 +86,6 @@ int main(void)
         else
             define(ids[t], position++, DIM / 2 - 1.0, expected[t]);
     }
-    /* The angles of fairseq are float32, which adds to the error at these positions. */
+    /* fairseq's angles are float32, which adds to the error at these positions. */
     return compare("nllb", out[0], expected[0], ROWS * DIM, 4e-6) | wrong;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The n-gram embedding of Qwen: 8 heads for each of the 2- and 3-grams that end in a token, 16 rows of one table,
- * concatenated to 16 * dim of bfloat16. An n-gram does not reach back over the end of a text, so that several texts can
- * be packed into one sequence. Rows are FP8 (E4M3) with one scale for the whole table. A checkpoint has the table in
- * equal parts, one tensor each, which lie wherever the files are mapped: they are the extents of one table.
+ * The n-gram embedding of Qwen: 8 heads for each of the 2- and 3-grams that end in a token, i.e. 16 rows of one table,
+ * concatenated to 16 * dim bfloat16. N-grams do not cross the end of a text, so several texts can be packed into one
+ * sequence. Rows are FP8 (E4M3) with one scale for the whole table. A checkpoint stores the table in equal parts, one
+ * tensor each, wherever the files are mapped: they become the extents of one table.
  */
 #include "check.h"
 
@@ -21,7 +21,7 @@ enum {
     ROWS = PARTS * PART_ROWS
 };
 
-static const float weight_scale = 0.5f / 448; /* a bfloat16 of the checkpoint, beside the table */
+static const float weight_scale = 0.5f / 448; /* a bfloat16 stored with the table in the checkpoint */
 static const int64_t resets[1] = {EOS};
 static const int64_t multipliers[N] = {23703573157769, 20109073645365, 8052911324071}; /* layer_multipliers */
 static inlay_ngram_column columns[COLUMNS]; /* ngram_heads_vocab_sizes, ngram_heads_offsets */
@@ -36,7 +36,7 @@ static inlay_ngram_spec qwen(void)
         rows += modulus;
     }
     inlay_ngram_spec spec = inlay_ngram_spec_default(VOCAB, N, INLAY_NGRAM_MIX_XOR);
-    spec.pad = EOS; /* what stands before the beginning of a text */
+    spec.pad = EOS; /* precedes the beginning of a text */
     spec.resets = resets;
     spec.reset_count = 1;
     spec.multipliers = multipliers;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Static embeddings as model2vec has them: a sentence is the mean of its tokens' rows, scaled to length 1, and that is
- * the whole model. Many tokens share a row, which a mapping says, and each token has a weight of its own. Rows are int8
- * with one scale each, a quarter of the memory. Without mapping, weights and norm it is fastText or GloVe. Sentences of
- * any length are packed one after another; an empty sentence is zeros.
+ * Static embeddings as in model2vec. The output for a sentence is the mean of its tokens' rows, scaled to length 1;
+ * that is the whole model. A mapping lets many tokens share a row, and each token has a weight. Rows are int8 with one
+ * scale each, a quarter of the memory. Without mapping, weights and norm, this is fastText or GloVe. Sentences of any
+ * length are packed one after another; an empty sentence gives zeros.
  */
 #include "check.h"
 
@@ -14,8 +14,8 @@ static float scales[ROWS];
 static int32_t mapping[VOCAB]; /* the row of each token */
 static float weights[VOCAB];
 
-/* Converts a float32 table to int8, once, when the model is saved: the largest magnitude of each row becomes 127. */
-static void quantise(float (*table)[DIM])
+/* Converts a float32 table to int8, once, when the model is saved. The largest magnitude of each row becomes 127. */
+static void quantize(float (*table)[DIM])
 {
     inlay_table from = inlay_table_f32(table, ROWS, DIM);
     inlay_table_storage to = inlay_table_storage_of(INLAY_I8, words, DIM);
@@ -41,7 +41,7 @@ static inlay_layer *static_embeddings(void)
 }
 
 /* Scales each sentence to length 1, as model2vec does. */
-static void normalise(double (*sentences)[DIM])
+static void normalize(double (*sentences)[DIM])
 {
     for (int b = 0; b < SENTENCES; b++) {
         double squares = 0;
@@ -62,28 +62,28 @@ int main(void)
     fill(weights, VOCAB, 1, 2);
     for (int id = 0; id < VOCAB; id++) {
         mapping[id] = id * 7 % ROWS;
-        weights[id] += 1.5f; /* between 0.5 and 2.5 */
+        weights[id] += 1.5f; /* in [0.5, 2.5) */
     }
-    quantise(table);
+    quantize(table);
 
     inlay_layer *layer = static_embeddings();
     inlay_batch batch = inlay_batch_ragged(ids, INLAY_ID_I32, offsets, SENTENCES, 0);
     require(inlay_forward(layer, &batch, out, sizeof out[0], NULL, NULL));
     inlay_layer_destroy(layer);
 
-    /* The same of the quantised rows, and of the rows before. The mean divides by the number of tokens. */
-    static double quantised[SENTENCES][DIM], original[SENTENCES][DIM];
+    /* The definition, for the quantized rows and for the original ones. The mean divides by the number of tokens. */
+    static double quantized[SENTENCES][DIM], original[SENTENCES][DIM];
     for (int b = 0; b < SENTENCES; b++)
         for (int64_t t = offsets[b]; t < offsets[b + 1]; t++)
             for (int i = 0; i < DIM; i++) {
                 const int row = mapping[ids[t]];
                 const double factor = weights[ids[t]] / (double)(offsets[b + 1] - offsets[b]);
-                quantised[b][i] += factor * words[row][i] * scales[row];
+                quantized[b][i] += factor * words[row][i] * scales[row];
                 original[b][i] += factor * table[row][i];
             }
-    normalise(quantised);
-    normalise(original);
-    /* A step of a row is at most 1 / 127, and an entry of a sentence of length 1 is about 1 / sqrt(DIM). */
-    int wrong = compare("static embeddings", out[0], quantised[0], SENTENCES * DIM, 5e-7);
+    normalize(quantized);
+    normalize(original);
+    /* A row's step is at most 1 / 127, and an entry of a sentence of length 1 is about 1 / sqrt(DIM). */
+    int wrong = compare("static embeddings", out[0], quantized[0], SENTENCES * DIM, 5e-7);
     return compare("static embeddings before int8", out[0], original[0], SENTENCES * DIM, .5 / 127) | wrong;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A vocabulary that is too large for one machine, sharded over the ranks of MPI. Each rank has some rows of the table
- * and embeds the whole batch; the sum over all ranks is the output of the layer, bit by bit. For each token one rank
- * has the row and adds the position; the others write -0.0, and x + -0.0 is x, in any order in which MPI adds.
+ * Shards a vocabulary that is too large for one machine over MPI ranks. Each rank has some rows of the table and embeds
+ * the whole batch. The sum over all ranks is bit-identical to the unsharded layer: for each token, one rank has the row
+ * and adds the position, the others write -0.0, and x + -0.0 is x in any order of summation.
  *
- *     mpicc -std=c99 sharded.c $(pkg-config --cflags --libs inlay) -o sharded
- *     mpirun --oversubscribe -np 4 ./sharded
+ *    mpicc -std=c99 sharded.c $(pkg-config --cflags --libs inlay) -o sharded
+ *    mpirun --oversubscribe -np 4 ./sharded
  */
 #include <inlay/inlay.h>
 
@@ -16,7 +16,7 @@
 
 enum { VOCAB = 50001, DIM = 96, SEQUENCES = 4, LENGTH = 32, ROWS = SEQUENCES * LENGTH };
 
-/* An error ends all ranks: otherwise the others would wait for this rank's part of the sum. */
+/* Aborts all ranks, since the others would wait for this rank's part of the sum. */
 static void require(inlay_status status)
 {
     if (status == INLAY_OK)
@@ -25,7 +25,7 @@ static void require(inlay_status status)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* Returns rows [first, first + rows) of the table: random rows here, which do not depend on how the table is cut. */
+/* Returns rows [first, first + rows) of the table: random rows that don't depend on the sharding. */
 static float *read_rows(size_t first, size_t rows)
 {
     float *table = malloc((rows > 0 ? rows : 1) * DIM * sizeof *table);
@@ -37,7 +37,7 @@ static float *read_rows(size_t first, size_t rows)
     return table;
 }
 
-/* Computes the layer over these rows of the vocabulary. */
+/* Computes the layer with these rows of the vocabulary. */
 static void forward(const inlay_sinusoid *sinusoid, size_t first, size_t rows, const int32_t *ids, float (*out)[DIM])
 {
     float *table = read_rows(first, rows);
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
     forward(sinusoid, first, end - first, ids, sum);
     MPI_Allreduce(MPI_IN_PLACE, sum, ROWS * DIM, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 
-    /* Only to show that the result is the same: the layer over the whole table. */
+    /* For comparison: the layer with the whole table. */
     forward(sinusoid, 0, VOCAB, ids, whole);
     differ = memcmp(sum, whole, sizeof whole) != 0;
     MPI_Allreduce(&differ, &any, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
