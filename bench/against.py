@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures, and prints which rows became slower than with the harness of an older version.
+"""Measures, and prints which rows became slower than with an older version's harness.
 
     against.py OLD INLAY_BENCH [OPTION...]
 
 OLD is the older harness or its build directory.
 
-Runs both in turn, two rounds each, and compares the minima of times, since each version may have other limits. A row
-became slower if its minimum grew by more than 5 % and by more than twice the combined spread of both, where the spread is
-half the distance between the minima of the two rounds, over the smaller one. Rows that became slower are measured again
-and count only if they are slower again.
-Exit status: 0 none, 1 some are slower, 2 the harnesses have no row in common.
+Runs both in turn, two rounds each, and compares minimum times rather than ratios, since each version may have other
+limits. A row is slower if its minimum grew by more than 5 % and by more than twice the combined spread of both. The
+spread is half the difference between the minima of the two rounds, relative to the smaller one. Slower rows are
+measured again and count only if they are slower again.
+
+Exit status: 0 if none are slower, 1 if some are, 2 if the harnesses have no row in common.
 """
 
 import math
@@ -25,14 +26,14 @@ ROUNDS = 2
 
 
 def repeat_option(names):
-    """Says that rows are measured again and returns the option of Google Benchmark that chooses them. It matches names
-    with suffixes that it does not print here."""
+    """Announces that rows are measured again. Returns the Google Benchmark option that selects them: it matches names
+    with suffixes that the harness does not print."""
     print(f"measuring {len(names)} rows again", file=sys.stderr)
     return f"--benchmark_filter=^({'|'.join(names)})(/|$)"
 
 
 def measure_in_turn(old_command, new_command):
-    """Returns {row: [minima of the old harness]} and the same of the new one. The order changes from round to round."""
+    """Returns {row: [minimum per round]} of the old harness and of the new one. The order alternates."""
     minima = ({}, {})
     commands = [(old_command, minima[0]), (new_command, minima[1])]
     for _ in range(ROUNDS):
@@ -49,7 +50,7 @@ def spread(minima):
 
 
 def slower_minima(old, new):
-    """Returns {row: (old minimum, new minimum, noise)} of the rows that became slower; rows of only one do not count."""
+    """Returns {row: (old minimum, new minimum, noise)} of slower rows. Rows of only one harness don't count."""
     found = {}
     for name in new.keys() & old.keys():
         noise = max(LEAST, SCATTERS * math.hypot(spread(old[name]), spread(new[name])))

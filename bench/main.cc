@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// inlay_bench: every operation of the library on every ISA that runs here, beside its limits. Google Benchmark provides
-// the command line, the filter and the formats; the clock is that of rounds.cc, since a ratio of two benchmarks that
-// ran minutes apart says little.
+// inlay_bench: every operation of the library, on every ISA that runs here, compared with its limits. Google Benchmark
+// provides the command line, the filter and the formats. rounds.cc provides the clock, because a ratio of two
+// benchmarks that ran minutes apart means little.
 #include "reports/choices.h"
 #include "reports/reporters.h"
 #include "reports/summary.h"
@@ -19,7 +19,7 @@
 #include <optional>
 #include <regex>
 
-// The contenders of one shape, which are measured together.
+// The contenders of one shape, measured together.
 struct Group {
     Shape shape;
     std::vector<Contender> contenders;
@@ -36,7 +36,7 @@ static const Contender *find_limit(const Group &group, const std::string &name, 
     return nullptr;
 }
 
-// Returns the fastest of the limits with the same number of threads that took part in all rounds, or null.
+// Returns the fastest of the named limits with the same number of threads that took part in all rounds, or null.
 static const Contender *fastest_limit(const Group &group, const Contender &contender,
                                       const std::vector<std::string> &names)
 {
@@ -75,7 +75,7 @@ static std::string row_name(const Shape &shape, const Contender &contender)
            (contender.threads > 1 ? "_t" + std::to_string(contender.threads) : "");
 }
 
-// Sets the ratios of a kernel, and as the label the names of both limits: "copy_nt; streams_nt".
+// Sets the ratios of a kernel, and its label to the names of both limits: "copy_nt; streams_nt".
 static void report_ratios(benchmark::State &state, const Group &group, const Contender &contender)
 {
     const Contender *limit = fastest_limit(group, contender, contender.operation->limits);
@@ -116,7 +116,7 @@ static void report(benchmark::State &state, const Group &group, const Contender 
 static void run(benchmark::State &state, Group &group, std::size_t index)
 {
     Contender &contender = group.contenders[index];
-    // The first row of a shape measures all of its rows; a row that is repeated measures them again.
+    // The first row of a shape measures all its rows; repeating a row measures them again.
     if (contender.seconds.empty() || contender.reported)
         measure(group.shape, group.contenders);
     contender.reported = true;
@@ -167,19 +167,18 @@ static void register_all(std::vector<Group> &groups)
                 register_rows(group, operation);
 }
 
-// Returns whether the filter chooses a row. Google Benchmark would match the longer names that it makes of rows.
+// Returns a predicate for the filter. Google Benchmark would match the longer names it makes from rows.
 static ChoosesRow read_filter()
 {
     std::string filter = benchmark::GetBenchmarkFilter();
-    if (filter == "all") // as Google Benchmark has it
+    if (filter == "all") // as in Google Benchmark
         filter.clear();
     const bool inverse = filter.rfind('-', 0) == 0;
     const std::regex pattern(inverse ? filter.substr(1) : filter, std::regex::extended);
     return [=](const std::string &row) { return std::regex_search(row, pattern) != inverse; };
 }
 
-// Marks the chosen rows and registers them, but not those of shapes without enough memory. Returns whether there are
-// any.
+// Marks and registers the chosen rows, except those of shapes that don't fit in memory. Returns false if none remain.
 static bool choose(std::vector<Group> &groups, const ChoosesRow &chosen)
 {
     const auto is_left_out = [&](Group &group) {
@@ -197,8 +196,7 @@ static bool choose(std::vector<Group> &groups, const ChoosesRow &chosen)
     return !groups.empty();
 }
 
-// Returns the CPU as Linux calls it, a name on x86-64 and a number on ARM, so that runs of two machines are not
-// compared.
+// Returns the CPU's name (x86-64) or part number (ARM) as reported by Linux. It keeps runs of different machines apart.
 static std::string cpu_name()
 {
     std::ifstream file("/proc/cpuinfo");
@@ -209,15 +207,15 @@ static std::string cpu_name()
     return "unknown";
 }
 
-// Which shapes to measure.
+// The shapes to measure.
 struct Choice {
     std::vector<Shape> shapes{std::begin(default_shapes), std::end(default_shapes)};
-    std::string seed;      // of random shapes, or empty
-    bool filtered = false; // by name: only then series that take minutes are among them
+    std::string seed;      // of random shapes; empty: none
+    bool filtered = false; // a filter was given: include the series that take minutes
 };
 
-// Takes --small and --random SEED out of the arguments that Google Benchmark has left. A filter chooses among all
-// shapes that are listed; without one those of large tables, which take minutes, are left out.
+// Removes --small and --random SEED from the arguments that Google Benchmark has left. A filter selects among all
+// listed shapes. Without one, shapes with large tables are left out, since they take minutes.
 static Choice take_choice(int &argc, char **argv)
 {
     static constexpr std::size_t random_count = 16;
@@ -260,7 +258,7 @@ try {
     const ChoosesRow chosen = read_filter();
     const bool listed = choose(groups, chosen), serves = choice.filtered && register_serve(chosen);
     if (listed || serves)
-        benchmark::SetBenchmarkFilter("."); // all that is registered
+        benchmark::SetBenchmarkFilter("."); // everything registered
 
     PlainNamesReporter reporter(table ? new TableReporter(choice.seed) : benchmark::CreateDefaultDisplayReporter());
     const std::size_t rows = benchmark::RunSpecifiedBenchmarks(&reporter);

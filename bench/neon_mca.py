@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What the inner loops of the NEON kernels cost on ARM cores, by static analysis: for where no board is at hand.
+"""Estimates the cost of the NEON kernels' inner loops on ARM cores by static analysis, when no board is available.
 
     neon_mca.py NEON_OBJECT [LLVM_MCA [OBJDUMP]]
 
-Finds each loop in the disassembly as the shortest cycle that does the work of one step, which leaves out what hardly
-ever runs (undecided entries, ends of rows), and prints for one pass of it, with everything in L1:
+Finds each loop in the disassembly as the shortest cycle that does the work of one step. That leaves out what hardly
+ever runs (undecided entries, ends of rows). Prints for one iteration, with everything in L1:
 
-    cycles       in the long run, as llvm-mca simulates the core
-    load/store   what its loads and stores alone keep the core's units busy for: a bound of any such loop
-    dispatch     what its instructions take to enter the core: the bound of this one
+    cycles       steady-state cycles, as simulated by llvm-mca
+    load/store   cycles that its loads and stores alone occupy the core's units: a lower bound for any such loop
+    dispatch     cycles to dispatch its instructions: the lower bound for this loop
 """
 
 import re
@@ -19,7 +19,7 @@ from collections import deque
 
 CPUS = ("cortex-a72", "cortex-a76", "neoverse-n1")
 
-# Of each loop: its function, what a cycle has at least (patterns and how often), what it has not, floats it writes.
+# For each loop: its function, what a cycle must contain (pattern, count), what it must not, and floats written.
 LOOPS = {
     "embed": ("embed_f32_neon", ((r"fmul\s+v\d+\.4s", 4), (r"fadd\s+v\d+\.4s", 4), (r"st", 2)), r"addv|prfm|bl\s", 16),
     "sinusoid rows": ("sinusoid_rows_neon", ((r"zip[12]\s+v\d+\.4s", 8), (r"st", 12)), r"addv|fcvtxn|prfm|bl\s", 32),
@@ -28,7 +28,7 @@ ITERATIONS = 1000
 
 
 class Function:
-    """Instructions as text, and which may follow which."""
+    """Instructions as text, and their possible successors."""
 
     def __init__(self, lines):
         self.text = [text for _, text in lines]
@@ -60,7 +60,7 @@ def disassemble(objdump, path):
 
 
 def vectors(text, kind):
-    """How many q registers an instruction loads ("ld") or stores ("st")."""
+    """Returns how many q registers an instruction loads ("ld") or stores ("st")."""
     return len(re.findall(r"\bq\d+", text)) if text.startswith(kind) else 0
 
 
@@ -69,7 +69,7 @@ def count(text, pattern):
 
 
 def shortest_cycle(function, wanted, unwanted):
-    """Instructions from a loop's head back to it, as few as have all that is wanted."""
+    """Returns the shortest cycle of instructions through a loop's head that has everything wanted."""
     best = None
     for head in function.heads:
         start = (head, (0,) * len(wanted))
@@ -98,8 +98,8 @@ def shortest_cycle(function, wanted, unwanted):
 
 
 def simulate(mca, cpu, loop):
-    """What llvm-mca says of a loop, by name."""
-    # Where a branch leads is of no interest here.
+    """Returns llvm-mca's results for a loop, by name."""
+    # Branch targets don't matter here.
     source = "".join(re.sub(r"[0-9a-f]+ <.*>", "away", text) + "\n" for text in loop)
     command = [mca, "--mtriple=aarch64-linux-gnu", f"--mcpu={cpu}", f"--iterations={ITERATIONS}"]
     done = subprocess.run(command, input=source.encode(), stdout=subprocess.PIPE, check=True)

@@ -4,10 +4,9 @@
 
     plot.py RUN.json DIRECTORY
 
-writes ratios.png (time over the limit, per kernel, shape and ISA), tokens.png (the fused pass from few tokens to many)
-and threads.png (speed-up, beside the speed-up of plain copies and fills). A picture without rows in the run is not
-drawn. Scalar and portable rows are left out: the ones define results, the others run anywhere; neither is meant to be
-fast.
+Writes ratios.png (time over the limit, per kernel, shape and ISA), tokens.png (the fused pass, from few tokens to many)
+and threads.png (speed-up, next to that of plain copies and fills). Pictures without rows in the run are skipped. Scalar
+and portable rows are left out: they aren't meant to be fast.
 """
 
 import pathlib
@@ -20,7 +19,7 @@ from matplotlib import pyplot as plt  # noqa: E402  pylint: disable=wrong-import
 
 import results  # noqa: E402  pylint: disable=wrong-import-position
 
-# Okabe and Ito's colours, and a marker for each ISA, so that the lines differ without colours too.
+# Okabe and Ito's colors, and a marker per ISA, so the lines also differ without color.
 ISAS = {"avx512": ("#0072b2", "o"), "avx2": ("#d55e00", "s"), "neon": ("#009e73", "D")}
 LIMITS = {
     "copy": ("#000000", ":"),
@@ -30,7 +29,7 @@ LIMITS = {
     "copy_nt_t1_blocks": ("#cc79a7", "--"),
 }
 GROWING = "b10_s"  # the series `growing` of bench/shapes/shapes.h
-RATIO_MOST = 3  # a larger ratio is drawn at the edge with its number
+RATIO_MOST = 3  # larger ratios are drawn at the edge, with their number
 
 
 def unique(values):
@@ -43,19 +42,19 @@ def drawn(rows, threads):
 
 def draw_ratio_panel(axes, rows):
     shapes = unique(row.shape for row in rows)
-    for isa, (colour, marker) in ISAS.items():
+    for isa, (color, marker) in ISAS.items():
         own = [row for row in rows if row.isa == isa]
         if not own:
             continue
         x = [min(row.ratio, RATIO_MOST) for row in own]
         y = [shapes.index(row.shape) for row in own]
-        axes.scatter(x, y, c=colour, marker=marker, s=30, label=isa, zorder=3, alpha=0.85)
+        axes.scatter(x, y, c=color, marker=marker, s=30, label=isa, zorder=3, alpha=0.85)
         for row, at in zip(own, y):
             if row.ratio > RATIO_MOST:
-                # The numbers of the ISAs stand side by side, not on top of each other.
+                # Puts the ISAs' numbers next to each other, not on top of each other.
                 shift = -8 - 34 * list(ISAS).index(isa)
                 axes.annotate(f"{row.ratio:.1f}", (RATIO_MOST, at), (shift, 0), textcoords="offset points", fontsize=7,
-                              color=colour, ha="right", va="center")
+                              color=color, ha="right", va="center")
     axes.axvline(1, color="black", linewidth=1)
     axes.set_yticks(range(len(shapes)), [shape.replace("_", " ") for shape in shapes], fontsize=7)
     axes.set_ylim(len(shapes) - 0.5, -0.5)
@@ -70,7 +69,7 @@ def draw_ratios(rows, path):
     if not kernels:
         return False
     sizes = {kernel: len({row.shape for row in rows if row.kernel == kernel}) for kernel in kernels}
-    # Two columns of panels; each kernel goes to the column that is shorter so far.
+    # Two columns of panels; each kernel goes to the shorter column so far.
     columns = ([], [])
     for kernel in sorted(kernels, key=lambda kernel: -sizes[kernel]):
         min(columns, key=lambda column: sum(sizes[other] + 3 for other in column)).append(kernel)
@@ -94,17 +93,17 @@ def draw_tokens(rows, path):
     if len({row.tokens for row in kernels}) < 2:
         return False
     figure, (speed, ratio) = plt.subplots(2, 1, figsize=(8, 7.5), sharex=True, layout="constrained")
-    for name, (colour, style) in LIMITS.items():
+    for name, (color, style) in LIMITS.items():
         own = [row for row in rows if row.isa == "limit" and row.kernel == name]
-        speed.plot([row.tokens for row in own], [row.bytes_per_second / 1e9 for row in own], color=colour,
+        speed.plot([row.tokens for row in own], [row.bytes_per_second / 1e9 for row in own], color=color,
                    linestyle=style, label=f"limit: {name}")
-    for isa, (colour, marker) in ISAS.items():
+    for isa, (color, marker) in ISAS.items():
         own = [row for row in kernels if row.isa == isa]
         if not own:
             continue
         tokens = [row.tokens for row in own]
-        speed.plot(tokens, [row.bytes_per_second / 1e9 for row in own], color=colour, marker=marker, label=f"embed, {isa}")
-        ratio.errorbar(tokens, [row.ratio for row in own], [row.ratio * row.scatter for row in own], color=colour,
+        speed.plot(tokens, [row.bytes_per_second / 1e9 for row in own], color=color, marker=marker, label=f"embed, {isa}")
+        ratio.errorbar(tokens, [row.ratio for row in own], [row.ratio * row.scatter for row in own], color=color,
                        marker=marker, capsize=3, label=f"embed, {isa}")
     speed.set_xscale("log")
     speed.set_ylim(bottom=0)

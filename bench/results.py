@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import Optional
 
-# Two runs can be compared where these agree.
+# Runs with the same values of these can be compared.
 MACHINE = ("cpu", "num_cpus")
 
 
@@ -21,10 +21,10 @@ class Row:
     threads: int
     seconds: float
     bytes_per_second: float
-    ratio: Optional[float]  # time over the time of the limit; None for a limit
-    scatter: float  # of the ratio from round to round, relative to it
+    ratio: Optional[float]  # time over the limit's time; None for a limit
+    scatter: float  # of the ratio between rounds, relative to it
     limit: str
-    over_streams: Optional[float]  # time over a loop that also reads positions and scales; None if there is no such loop
+    over_streams: Optional[float]  # time over a loop that also reads positions and scales; None: no such loop
     minimum: float  # seconds, of the fastest round
     speed_up: Optional[float]  # None on one thread
 
@@ -58,7 +58,7 @@ def row_of(run):
 
 
 def parse(text):
-    """Returns (machine, rows in their order) from the JSON of a run."""
+    """Returns (machine, rows in order) from the JSON of a run."""
     found = json.loads(text)
     machine = {key: found["context"].get(key) for key in MACHINE}
     return machine, [row_of(run) for run in found["benchmarks"] if run["run_type"] == "iteration"]
@@ -70,7 +70,7 @@ def read(path):
 
 
 def measure(command):
-    """Runs the harness and returns the JSON that it prints."""
+    """Runs the harness and returns its JSON output."""
     done = subprocess.run([*command, "--benchmark_format=json"], stdout=subprocess.PIPE, check=False)
     if done.returncode != 0:
         sys.exit(f"{command[0]}: exit status {done.returncode}")

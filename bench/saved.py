@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Keeps one run of the harness for each model of CPU, and makes the table of all of them in a page.
+"""Keeps one run of the harness per CPU model, and writes a table of all runs into a page.
 
     saved.py save FOLDER INLAY_BENCH [OPTION...]   measures and writes FOLDER/<vendor>-<family>-<model>.json
-    saved.py table FOLDER PAGE [--check]           writes the table between its two comments in PAGE, and speed.svg beside
-                                                   PAGE from the runs in FOLDER/peers; with --check it only tells whether
+    saved.py table FOLDER PAGE [--check]           writes the table between its two markers in PAGE, and speed.svg next
+                                                   to PAGE from the runs in FOLDER/peers; with --check, only checks that
                                                    both are up to date
 
-Exit status: 0 done, 1 table or picture are not up to date, 2 the CPU has no name.
+Exit status: 0 on success, 1 if table or picture are out of date, 2 if the CPU can't be identified.
 """
 
 import json
@@ -20,13 +20,13 @@ import speed_picture
 
 BEGIN, END = "<!-- results: made by ./dev results -->", "<!-- end of results -->"
 
-# What a saved run keeps: enough for results.parse(), and nothing that names the machine or its owner.
+# The fields of a saved run: enough for results.parse(), and nothing that identifies the machine or its owner.
 CONTEXT = ("date", "cpu", "num_cpus")
 FIELDS = ("name", "run_type", "real_time", "time_unit", "bytes_per_second", "label", "seconds_minimum", "scatter",
           "time_over_limit", "time_over_streams")
 
-# The lines of the table: what it says, the kernel and the shape, and whether the loop that counts also reads positions and
-# separate scales: where everything lies in a cache, these streams are as long as the others.
+# The lines of the table: label, kernel, shape, and whether to use the loop that also reads positions and separate
+# scales. In cache, these streams are as long as the others.
 LINES = [
     ("32 x 512, dim 512, vocab 50k", "embed", "b32_s512_d512_v50000", False),
     ("32 x 512, dim 768, vocab 50k", "embed", "b32_s512_d768_v50000", False),
@@ -53,12 +53,12 @@ LINES = [
     ("16384 sinusoids, dim 4096", "sinusoid", "r16384_d4096", False),
 ]
 
-# The fields of /proc/cpuinfo that tell a model: of x86, and of ARM.
+# The fields of /proc/cpuinfo that identify a CPU model, on x86 and on ARM.
 IDENTITIES = [("vendor_id", "cpu family", "model"), ("CPU implementer", "CPU part", "CPU revision")]
 
 
 def file_name(cpuinfo):
-    """The name of the file of a CPU, by the text of /proc/cpuinfo; None if that does not tell it."""
+    """Returns a CPU's file name, given the text of /proc/cpuinfo; None if it doesn't identify the model."""
     found = dict(re.findall(r"^([^:\n]*?)\s*: *(.*)$", cpuinfo.split("\n\n")[0], re.MULTILINE))
     for keys in IDENTITIES:
         if all(found.get(key) for key in keys):
@@ -67,7 +67,7 @@ def file_name(cpuinfo):
 
 
 def pruned(text):
-    """The text of a run with one line for each of its rows on one thread."""
+    """Returns the text of a run with one line per single-threaded row."""
     run = json.loads(text)
     context = {key: run["context"][key] for key in CONTEXT if key in run["context"]}
     rows = [{key: row[key] for key in FIELDS if key in row} for row in run["benchmarks"]
@@ -97,7 +97,7 @@ def cell(rows, isa, kernel, shape, streams):
 
 
 def table(folder):
-    """The lines of the table: time over the fastest bare loop. Each CPU has a column for each of its SIMD ISAs."""
+    """Returns the lines of the table: time over the fastest bare loop. Each CPU has a column per SIMD ISA."""
     columns = []
     for path in sorted(folder.glob("*.json")):
         machine, rows = results.read(path)
@@ -112,7 +112,7 @@ def table(folder):
 
 
 def update(path, made, what, check):
-    """Writes a file that is not as it was made now, or only says so; returns the exit status."""
+    """Writes a file if its contents differ, or with `check` only reports it; returns the exit status."""
     if path.exists() and path.read_text(encoding="utf-8") == made:
         print(f"{path}: {what} is up to date")
         return 0

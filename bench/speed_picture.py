@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Draws the picture of the README: the time of other frameworks over inlay's, from a run kept by `./dev peers --save`.
+"""Draws the README's picture: time of other frameworks relative to inlay, from a run kept by `./dev peers --save`.
 
-It is SVG written by hand: text stays text, without fonts of its own, and the background follows the reader's theme.
+Hand-written SVG: text stays text, without embedded fonts, and the background follows the reader's theme.
 """
 
 import html
 import json
 import re
 
-# What is drawn of a run: the shapes in the order of the panels, and the frameworks with their names in the picture.
+# The shapes, in the order of the panels, and the frameworks with their names in the picture.
 SHAPES = {
     "32x512 d512 v50k": "32 prompts of 512 tokens, dim 512",
     "8x8192 d1024 v32k": "8 prompts of 8192 tokens, dim 1024",
@@ -23,7 +23,7 @@ PEERS = {
     "NumPy, in place": "NumPy",
     "ONNX Runtime": "ONNX Runtime",
 }
-PANEL, LEFT, LINE, TOP = 400, 106, 21, 58  # pixels: width of a panel, space for names, height of a bar, space above
+PANEL, LEFT, LINE, TOP = 400, 106, 21, 58  # pixels: panel width, space for names, bar height, space above
 
 STYLE = """
 .page { fill: #ffffff } .text { fill: #1f2328 } .small { fill: #59636e } .other { fill: #9aa7b4 } .inlay { fill: #d1570a }
@@ -36,7 +36,7 @@ text { font: 13px system-ui, "Segoe UI", Helvetica, Arial, sans-serif }
 
 
 def newest(folder):
-    """The kept run that was measured last; None if none is kept."""
+    """Returns the most recent of the kept runs; None if there are none."""
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
     return max(runs, key=lambda run: run["date"], default=None)
 
@@ -46,7 +46,7 @@ def label(x, y, text, kind, anchor="start"):
 
 
 def panel(x, y, title, ratios, milliseconds, pixels):
-    """A bar for each framework, its time over inlay's at its end."""
+    """A bar per framework, labeled with its time relative to inlay."""
     yield label(x, y - 10, title, "text title")
     for at, (peer, name) in enumerate(PEERS.items()):
         top, width = y + at * LINE, round(ratios[peer] * pixels)
@@ -58,7 +58,7 @@ def panel(x, y, title, ratios, milliseconds, pixels):
 
 
 def svg(folder):
-    """Returns the text of the picture; None if no run is kept."""
+    """Returns the picture as SVG text; None if no run is kept."""
     run = newest(folder)
     if run is None:
         return None

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The bare loops of CPUs for which there are no others, in what the compiler makes of plain C++, and the choice of the
-// loops that this machine runs. This file is compiled for every host, so it has no intrinsics.
+// The bare loops in plain C++, for CPUs without loops of their own, and the selection of the loops for this machine.
+// Compiled for every host, so it has no intrinsics.
 #include "limits/loops.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ WORD static void store(float *to, const Line &x)
     std::memcpy(to, x.floats, sizeof x.floats);
 }
 
-// There are no non-temporal stores in plain C++.
+// Plain C++ has no non-temporal stores.
 WORD static void stream(float *to, const Line &x)
 {
     store(to, x);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The bare loops in registers of AVX-512. Compiled for the baseline: each function names its target itself, and
-// loops.cc calls it only where the CPU has it.
+// The bare loops for AVX-512. Compiled for the baseline: each function names its own target, and loops.cc calls it only
+// if the CPU supports it.
 #include "limits/loops.h"
 
 #include <algorithm>

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// The bare loops, over words that the including file defines: the type Line, which holds 64 bytes, load(), store(),
-// stream(), add(), multiply() and broadcast() of it, fence() behind non-temporal stores, WORD, the attributes of those,
-// and TARGET, the attributes of a loop. Included once by each of loops*.cc, and nowhere else.
+// The bare loops, over operations that the including file defines: the type Line of 64 bytes; load(), store(),
+// stream(), add(), multiply() and broadcast() for it; fence(), called after non-temporal stores; WORD, the attributes
+// of these functions; and TARGET, the attributes of a loop. Included once by each loops*.cc.
 //
-// Non-temporal stores write whole cache lines only, whatever the width of a register: a line that is written partly by
-// non-temporal and partly by cached stores goes to memory twice, and rows at any address took twice as long.
+// Non-temporal stores only write whole cache lines, whatever the register width. A line that is written partly with
+// non-temporal and partly with ordinary stores goes to memory twice: unaligned rows took twice as long.
 
 static constexpr std::size_t line_bytes = 64;
 static constexpr std::size_t line = line_bytes / sizeof(float);
 
-// Returns how many floats lie before the next cache line, at most n.
+// Returns how many floats precede the next cache line, at most n.
 static std::size_t before_line(const float *out, std::size_t n)
 {
     return std::min(n, (0 - reinterpret_cast<std::uintptr_t>(out)) % line_bytes / sizeof *out);
@@ -28,7 +28,7 @@ static const unsigned char *scales_of(const BareRows &all, std::size_t i)
     return all.scales + static_cast<std::size_t>(all.ids[i]) * all.scale_bytes;
 }
 
-// Inlined, since gcc removes calls of functions that do nothing but prefetch: it takes them for pure.
+// Inlined: gcc considers a function that only prefetches to be pure, and removes calls to it.
 WORD static void prefetch_lines(const unsigned char *bytes, std::size_t n)
 {
     const unsigned char *at = bytes - reinterpret_cast<std::uintptr_t>(bytes) % line_bytes;
@@ -49,7 +49,7 @@ static const unsigned char *line_of(const unsigned char *row, std::size_t stride
     return row + std::min(at, stride < line_bytes ? 0 : stride - line_bytes);
 }
 
-// Reads the scales of a row, whose sum is added to the row.
+// Returns the sum of a row's scales, to be added to the row.
 WORD static Line read_scales(const BareRows &all, std::size_t i)
 {
     const unsigned char *scales = scales_of(all, i);
@@ -61,7 +61,7 @@ WORD static Line read_scales(const BareRows &all, std::size_t i)
     return sum;
 }
 
-// One line of the output.
+// Computes one line of the output.
 template <bool positioned, bool scaled>
 WORD static Line make_line(const unsigned char *from, const float *position, const Line &scales)
 {
@@ -73,7 +73,7 @@ WORD static Line make_line(const unsigned char *from, const float *position, con
     return made;
 }
 
-// Moves the i-th visited row. If lines are prefetched, it also prefetches `next`, a line for each line that it writes.
+// Moves the i-th visited row. In the beside modes, prefetches one line of `next` per line written.
 template <Prefetch prefetch, bool nt, bool positioned, bool scaled>
 WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, const unsigned char *next)
 {
@@ -83,7 +83,7 @@ WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, 
     Line scales = broadcast(0);
     if constexpr (scaled)
         scales = read_scales(all, i);
-    // Floats that fill no whole line are written without being read; their cache lines are read with the others.
+    // Floats outside whole lines are written without reading the row there; other lines cover those bytes.
     std::size_t to = nt ? before_line(out, all.dim) : 0, at = 0;
     std::fill_n(out, to, 1.0f);
     for (; to + line <= all.dim; to += line, at += step) {
@@ -109,7 +109,7 @@ WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, 
 template <Prefetch prefetch, bool nt, bool positioned, bool scaled>
 TARGET static void move_rows(const BareRows &all, std::size_t distance)
 {
-    const std::size_t step = all.stride * line / all.dim; // of the table's row, for a line of the output
+    const std::size_t step = all.stride * line / all.dim; // bytes of the table's row per line of output
     if constexpr (prefetch == Prefetch::t1_blocks)
         distance = std::clamp<std::size_t>(block_bytes_most / all.stride, 1, distance);
     [[maybe_unused]] std::size_t prefetched = 0; // rows
@@ -171,7 +171,7 @@ static void move(const BareRows &all, Mode mode)
 TARGET static void scale(float *x, std::size_t n, float factor)
 {
     std::size_t i = 0;
-    for (; i + 4 * line <= n; i += 4 * line) { // unrolled: in L1 the loop itself would be the limit
+    for (; i + 4 * line <= n; i += 4 * line) { // unrolled: in L1 the loop overhead would be the limit
         store(x + i, multiply(load(x + i), broadcast(factor)));
         store(x + i + line, multiply(load(x + i + line), broadcast(factor)));
         store(x + i + 2 * line, multiply(load(x + i + 2 * line), broadcast(factor)));
@@ -194,7 +194,8 @@ TARGET static void add_floats(float *out, const float *x, const float *y, std::s
 
 TARGET static float sum(const float *x, std::size_t n)
 {
-    // As many sums as hide the latency of an addition behind the reads of L2. The hardware prefetches what is in order.
+    // Enough partial sums to hide the latency of an addition while reading from L2. The hardware prefetches sequential
+    // reads.
     static constexpr std::size_t sums = 4;
     Line partial[sums] = {broadcast(0), broadcast(0), broadcast(0), broadcast(0)};
     std::size_t i = 0;

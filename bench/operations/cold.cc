@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Tables larger than memory: the ways to read random rows of a mapped file, whose pages the system has to read from its
-// disk, or which are in memory by now. Bare readers copy rows from a mapping without readahead. They request the pages
-// of a window of rows while they copy those of the window before, so that the disk always has work, and never more of
-// it than its queue holds.
+// Tables larger than memory: ways to read random rows of a mapped file whose pages are on disk, or already in memory.
+// Bare readers copy rows from a mapping without readahead. They request the pages of one window of rows while they copy
+// those of the window before. So the disk always has work, but never more than its queue holds.
 #include "operations/operations.h"
 #include "shapes/cold_file.h"
 
@@ -16,16 +15,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-// What readers read: rows of one table, to one output.
+// The rows to read: from one table, to one output.
 struct Reading {
     const ColdFile &file;
     const ColdTable &table;
-    const unsigned char *resident; // a copy of the table in memory of its own; null for cold tables
-    std::size_t rows, width;       // of a call; bytes
+    const unsigned char *resident; // a copy of the table in ordinary memory; null for cold tables
+    std::size_t rows, width;       // of a call; in bytes
     unsigned char *out;            // [rows, width]
 };
 
-static constexpr std::size_t window = 128; // rows; two of them are under way
+static constexpr std::size_t window = 128; // rows; two windows are in flight
 static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
 
 static void gather(const inlay_table &table, const Reading &reading, const std::int32_t *ids)
@@ -53,13 +52,13 @@ static void read_ahead(const Reading &reading, const std::int32_t *ids)
     inlay_file_read_end(reading.file.file, &read);
 }
 
-// Where a row begins in its table.
+// Returns the offset of a row in its table.
 static std::size_t row_at(const Reading &reading, std::int32_t id)
 {
     return static_cast<std::size_t>(id) * reading.width;
 }
 
-// The pages of a row in the mapping of bare readers.
+// Returns the pages of a row in the bare readers' mapping.
 static iovec pages_of(const Reading &reading, std::int32_t id)
 {
     const auto row = reinterpret_cast<std::uintptr_t>(reading.table.bare + row_at(reading, id));
@@ -86,7 +85,7 @@ static void request_by_fadvise(const Reading &reading, const std::int32_t *ids, 
     }
 }
 
-// All runs of a window in one call.
+// Requests all runs of a window in one call.
 static void request_by_process_madvise(const Reading &reading, const std::int32_t *ids, std::size_t rows)
 {
 #if defined(SYS_process_madvise) && defined(SYS_pidfd_open)
@@ -122,10 +121,10 @@ static const ColdFile &the_file()
     return file;
 }
 
-// What the rounds of one shape share. A table is read and copied once, unless pages were dropped meanwhile.
+// State shared by the rounds of one shape. A table is read and copied once, unless pages were dropped in between.
 struct State {
     const ColdTable *table{}, *in_memory{};
-    Pages<unsigned char> copy{}; // in small pages, as its mapping has them
+    Pages<unsigned char> copy{}; // in small pages, like the mapping
     std::vector<std::int32_t> ids{};
     std::size_t next{};
 };
@@ -134,7 +133,7 @@ static State state;
 
 static void choose_table(const Fixture &f)
 {
-    static constexpr std::size_t ids = std::size_t{1} << 22; // so that no cache holds their rows
+    static constexpr std::size_t ids = std::size_t{1} << 22; // enough that no cache holds their rows
     const ColdTable *table = &the_file().table(f.row_bytes);
     if (state.table != table)
         state.ids = make_ids(Ids::uniform, table->view.rows, ids);
@@ -164,7 +163,7 @@ static void keep_in_memory(const Fixture &f)
 
 using Read = void (*)(const Reading &reading, const std::int32_t *ids);
 
-// Reads other rows in each call.
+// Reads different rows in each call.
 static Operation::Run reader(Read read)
 {
     return reuse([read](const Fixture &f, float *out, const inlay_executor *) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The calls of the bare loops in limits/: which arrays each gets, in which modes, and what it is called.
+// Calls to the bare loops in limits/: their arrays, modes and names.
 #include "operations/operations.h"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ static BareRows visited_rows(const Fixture &f, const Visits &visits)
     return rows;
 }
 
-// The output itself and the position rows that sequences share.
+// The output itself, and the position rows that sequences share.
 static BareRows output_streams(const Fixture &f)
 {
     BareRows rows = visited_rows(f, f.tiled);
@@ -142,8 +142,8 @@ static void rewrite_nt(const Fixture &f, float *out, const inlay_executor *)
     limit_loops().scale_nt(out, f.rows * f.shape.dim, -1);
 }
 
-// Adds positions to all sequences in place, in runs of rows that take half of the L2 of most CPUs: the hardware
-// prefetches long runs.
+// Adds positions to all sequences in place, in runs of rows of half the L2 of most CPUs: the hardware prefetches long
+// runs.
 static void rewrite_runs(const Fixture &f, float *out, const inlay_executor *)
 {
     static constexpr std::size_t run_bytes = 512 << 10;
@@ -171,17 +171,17 @@ void add_plain_limits(std::vector<Operation> &all)
 {
     static constexpr unsigned tokens = prompts | growing | decoding | drawn;
     const auto if_nt = [](auto call) { return limit_loops().non_temporal ? reuse(call) : Operation::Run(); };
-    // memcpy is a loop without prefetching, and better than ours: it moves long rows by a string instruction.
+    // memcpy is a loop without prefetching, and faster than ours: it moves long rows with a string instruction.
     for (const auto &[how, suffix, traits, passes] : deliveries) {
         const std::string name = std::string("copy") + suffix;
         const Modes loops(modes_of(how).begin() + 1, modes_of(how).end());
         all.push_back({Role::limit, name, tokens, traits, passes, {}, {}, deliver(how, copy), {}, Stores::cached});
         add_limits(all, name, tokens, traits, passes, loops, token_rows, how);
     }
-    // Token rows and the position rows that sequences share.
+    // Token rows, and the position rows that sequences share.
     add_limits(all, "streams", tokens, 0, 2, all_modes(), [](const Fixture &f) { return visited_rows(f, f.tiled); });
     add_limits(all, "add_rows", prompts, 0, 1, cached_modes(), pooled_streams);
-    // Token rows and a position row for each.
+    // Token rows, each with its own position row.
     add_limits(all, "two_rows", decoding, 0, 2, all_modes(),
                [](const Fixture &f) { return visited_rows(f, f.separate); });
     all.push_back({Role::limit, "rewrite", prompts, 0, 2, {}, {}, reuse(rewrite)});

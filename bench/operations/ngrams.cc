@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Lookups of hashed n-grams: ids in, rows of a large table out. Their limits are bare loops over the same rows, whose
-// ids they find in an array.
+// Lookups of hashed n-grams: token ids in, rows of a large table out. Their limits are bare loops over the same rows,
+// with row ids from an array.
 #include "operations/operations.h"
 
 #include <cstring>
@@ -36,7 +36,7 @@ static BareRows next_rows(const Fixture &f)
     return rows;
 }
 
-// What a program without any library does, where rows are only copied.
+// The plain alternative, for rows that are only copied.
 static void copy_rows(const Fixture &f, float *out, const inlay_executor *)
 {
     const BareRows rows = next_rows(f);

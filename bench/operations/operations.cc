@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// The table of operations on float32 tables, and how each is called. The functions run while the clock does: they do
-// nothing but their calls, and check that every call of the library succeeds.
+// The operations on float32 tables, and how each is called. These functions run while the clock does: they only make
+// their calls and check that each succeeds.
 #include "operations/operations.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ static void compute_positions(const Fixture &, inlay_layer_spec &spec)
 }
 
 // As in BERT.
-static void normalise(const Fixture &f, inlay_layer_spec &spec)
+static void normalize(const Fixture &f, inlay_layer_spec &spec)
 {
     spec.sinusoid = nullptr;
     spec.cached_positions = 0;
@@ -38,7 +38,7 @@ static void normalise(const Fixture &f, inlay_layer_spec &spec)
     spec.gamma = spec.beta = f.learned; // any row of finite numbers
 }
 
-// As sentence embeddings without a table of weights: the mean of the rows of each sequence.
+// As in sentence embeddings without token weights: the mean of each sequence's rows.
 static void pool(const Fixture &, inlay_layer_spec &spec)
 {
     spec.sinusoid = nullptr;
@@ -54,9 +54,10 @@ static Change store(inlay_stores stores)
 
 std::size_t calls_to_settle(const Fixture &f)
 {
-    // Calls of fewer bytes than `least_bytes` are not timed, those below `whole_bytes` as a whole, others in parts.
+    // Self-tuning does not time calls of fewer bytes than `least_bytes`. It times those below `whole_bytes` as a whole,
+    // and larger ones in parts.
     static constexpr std::size_t least_bytes = 256 << 10, whole_bytes = 2 << 20, part_bytes = 512 << 10;
-    static constexpr std::size_t samples = 800, least = 24; // calls try both kinds of stores, if they are not known
+    static constexpr std::size_t samples = 800, least = 24; // calls try both kinds of stores, unless these are fixed
     const std::size_t bytes = f.rows * f.row_bytes;
     if (bytes < least_bytes)
         return 0;
@@ -68,7 +69,7 @@ static void gather(const Fixture &f, float *out, const inlay_executor *executor)
     require(inlay_gather(&f.tokens, f.ids, INLAY_ID_I32, f.rows, 1, out, f.row_bytes, executor, nullptr));
 }
 
-// In place again and again: a factor of another magnitude than 1 would soon make all values infinite or subnormal.
+// In place, again and again: any factor other than 1 or -1 would soon make all values infinite or subnormal.
 static void scale(const Fixture &f, float *out, const inlay_executor *executor)
 {
     require(inlay_scale(out, f.row_bytes, f.rows, f.shape.dim, -1, out, f.row_bytes, executor));
@@ -91,7 +92,7 @@ void read_output(const Fixture &f, const inlay_executor *executor)
     });
 }
 
-// Appends the layer that most programs use, and the choice of its stores beside layers that are told how to store.
+// Appends the most common layer, and its choice of stores compared with layers whose stores are fixed.
 static void add_embed(std::vector<Operation> &all)
 {
     static constexpr unsigned tokens = prompts | growing | decoding | drawn;
@@ -112,7 +113,7 @@ static void add_embed(std::vector<Operation> &all)
 
 static void add_plain_operations(std::vector<Operation> &all)
 {
-    // The loops that copy rows are the limits of whatever reads token rows and writes as many floats.
+    // The loops that copy rows are the limits of every operation that reads token rows and writes as many floats.
     const auto copies = in_modes("copy", all_modes()), streams = in_modes("streams", all_modes());
     const auto starts = in_modes("two_rows", all_modes());
     const std::vector<std::string> rewrites = {"rewrite", "rewrite_nt"}, fills = {"fill", "fill_nt"};
@@ -123,7 +124,7 @@ static void add_plain_operations(std::vector<Operation> &all)
     const std::initializer_list<Operation> others = {
         {Role::kernel, "embed_starts", decoding, 0, 2, copies, starts, reuse(embed_starts), change_nothing},
         {Role::kernel, "embed_computed", prompts, computed, 2, copies, {}, reuse(embed), compute_positions},
-        {Role::kernel, "embed_norm", prompts, same_stores, 2, copies, streams, reuse(embed), normalise},
+        {Role::kernel, "embed_norm", prompts, same_stores, 2, copies, streams, reuse(embed), normalize},
         {Role::kernel, "embed_pooled", prompts, 0, 1, in_modes("add_rows", cached_modes()), {}, reuse(embed), pool},
         {Role::kernel, "gather", prompts | decoding, same_stores, 2, copies, {}, reuse(gather)},
         {Role::kernel, "scale", prompts, 0, 2, rewrites, {}, reuse(scale)},
@@ -168,7 +169,8 @@ bool measured(const Operation &operation, const Shape &shape, std::size_t thread
         return false;
     if (isa != "scalar" && isa != "portable")
         return true;
-    // These two are not meant to be fast, one defines results and one runs anywhere: a few rows are enough.
+    // scalar and portable aren't meant to be fast (one defines results, the other runs anywhere): a few rows are
+    // enough.
     const std::size_t pairs = shape.seq * ((shape.dim + 1) / 2);
     return threads == 1 && shape.series & (prompts | decoding | tables) && !(operation.traits & large) &&
            (isa != "scalar" || !(operation.traits & computes) || pairs <= scalar_pairs);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
-// What is measured: the operations of the library, and the limits that they are compared with. To measure another
-// operation, write its function in operations.cc and add a line to the table there; its limits are in limits.cc, and
-// what reads quantised tables in quantised.cc. An operation knows neither ISAs nor clocks; rounds.cc chooses
-// the ISA and reads the clock.
+// The operations that are measured, and the limits they are compared with. To measure another operation, write its
+// function in operations.cc and add a line to the table there. Its limits are in limit_calls.cc; operations on
+// quantized tables are in quantized.cc. Operations are independent of ISA and clock: rounds.cc selects the ISA and
+// reads the clock.
 #pragma once
 
 #include "shapes/fixture.h"
@@ -14,35 +14,35 @@
 #include <string>
 #include <vector>
 
-enum class Role { kernel, limit }; // a kernel has a row for every ISA, a limit has one
+enum class Role { kernel, limit }; // a kernel has a row per ISA, a limit has one
 enum Trait : unsigned {
-    large = 1,         // measured only on outputs of at least large_bytes
-    lone = 2,          // measured only where the batch is 1
-    copies = 4,        // measured only where the output has the type of the table
-    parallel = 8,      // measured on several threads too, if the shape says so
+    large = 1,         // only for outputs of at least large_bytes
+    lone = 2,          // only for batch 1
+    copies = 4,        // only if the output has the type of the table
+    parallel = 8,      // also on several threads, if the shape says so
     computes = 16,     // computes sinusoids
-    same_stores = 32,  // only limits that store as it does count
-    waits = 64,        // for a disk, so that the clock is the wall's
-    renews = 128,      // Fixture::layer is a new one in each sample
-    first_calls = 256, // a sample is the first ten calls, one by one
+    same_stores = 32,  // compare only with limits that use the same stores
+    waits = 64,        // waits for a disk, so use wall time
+    renews = 128,      // Fixture::layer is new in each sample
+    first_calls = 256, // a sample is the first ten calls, timed one by one
 };
 
-// Where the output of a call lies, and what becomes of it.
+// Where the output of a call is, and how it is used.
 enum class Delivery {
-    reused,   // in the same memory for all calls
-    read,     // there too, and after each call its consumer reads all of it once
-    fresh_4k, // in memory that the system provides for each call, in pages of 4 KiB
-    fresh_2m, // likewise, in pages of 2 MiB
+    reused,   // the same memory in all calls
+    read,     // the same memory, and after each call a consumer reads all of it once
+    fresh_4k, // new memory from the system in each call, in pages of 4 KiB
+    fresh_2m, // new memory from the system in each call, in pages of 2 MiB
 };
 
-// A delivery, what the names of its operations append, and their traits and passes.
+// A delivery, the suffix of its operations' names, and their traits and passes.
 struct Delivered {
     Delivery how;
     const char *suffix;
     unsigned traits, passes;
 };
 
-// In the order of the table of results: users wait until the output has been read.
+// In the order of the results. The first includes reading the output, as users do.
 constexpr Delivered deliveries[] = {
     {Delivery::read, "_read", large | parallel, 3},
     {Delivery::reused, "", parallel, 2},
@@ -57,27 +57,26 @@ struct Operation {
 
     Role role;
     std::string name;
-    unsigned series; // the shapes that it is measured on
+    unsigned series; // the shapes it is measured on
     unsigned traits;
-    unsigned passes; // how many times as many bytes as rows of float32 of the shape's dim count as moved, or
-                     // those that a `hashed` shape reads and writes
-    // The limits of a kernel, by name: bare loops that move the same bytes of rows and output, the fastest of which is
-    // the limit; and those that also read the other streams, which are positions and scales. Empty if the same.
+    unsigned passes; // bytes moved over bytes of the float32 output; if `hashed`, over bytes read and written
+    // The limits of a kernel, by name. `limits` move the same bytes of rows and output; the fastest one is the limit.
+    // `streams` also read positions and scales; empty if there are none.
     std::vector<std::string> limits, streams;
-    // Makes `calls` calls, on one thread if executor is null. Empty where this machine cannot run the operation.
+    // Makes `calls` calls, on one thread if executor is null. Empty if this machine can't run the operation.
     Run run;
-    // Of what calls Fixture::layer: what that layer differs in; else empty.
+    // The change to the spec of Fixture::layer, if the operation calls it; else empty.
     Change change{};
-    // Of a bare loop over rows: how it stores them.
+    // The stores of a bare loop over rows.
     std::optional<Stores> stores{};
-    // Null, or what is done before each sample, while no clock runs.
+    // Null, or called before each sample, outside the timing.
     void (*prepare)(const Fixture &fixture) = nullptr;
 };
 
-// Returns how many calls a layer makes on that fixture before it has timed all that it may choose.
+// Returns the number of calls until a layer on this fixture has timed all its choices.
 std::size_t calls_to_settle(const Fixture &fixture);
 
-// Calls part(first, n) for all of [0, rows) on this thread, or for equal shares on the threads of the executor.
+// Calls part(first, n) for all of [0, rows) on this thread, or for equal shares on the executor's threads.
 template <class Part> void share(const inlay_executor *executor, std::size_t rows, Part part)
 {
     if (!executor)
@@ -94,10 +93,10 @@ template <class Part> void share(const inlay_executor *executor, std::size_t row
     executor->run(executor->ctx, job.shares, task, &job);
 }
 
-// Reads the output once, as a consumer does.
+// Reads the output once, as a consumer would.
 void read_output(const Fixture &fixture, const inlay_executor *executor);
 
-// Returns a Run of call(fixture, out, executor), none of which the compiler may optimise away.
+// Returns a Run of call(fixture, out, executor) that the compiler can't optimize away.
 template <class Call> Operation::Run deliver(Delivery how, Call call)
 {
     return [how, call](const Fixture &fixture, const inlay_executor *executor, std::size_t calls) {
@@ -121,7 +120,7 @@ template <class Call> Operation::Run reuse(Call call)
     return deliver(Delivery::reused, call);
 }
 
-// How the bare loops of a limit move rows, and how the names of such limits end: "_nt_t1_blocks".
+// How a limit's bare loop moves rows, and the suffix of its name, e.g. "_nt_t1_blocks".
 struct NamedMode {
     std::string suffix;
     Mode mode;
@@ -129,56 +128,56 @@ struct NamedMode {
 
 using Modes = std::vector<NamedMode>;
 
-// Returns all modes; those that prefetch; those without non-temporal stores; and those that count for a delivery: into
-// fresh pages, whose first touch takes most of the time, rows are prefetched in few ways.
+// Return all modes; those that prefetch; those with ordinary stores; and those used for a delivery. First touches
+// dominate the time of fresh pages, so these use fewer modes.
 const Modes &all_modes();
 const Modes &prefetching_modes();
 const Modes &cached_modes();
 const Modes &modes_of(Delivery how);
 
-// Returns the names of the limits `name` in these modes.
+// Returns the names of limit `name` in these modes.
 std::vector<std::string> in_modes(const std::string &name, const Modes &modes);
 
-// The rows of a call that a bare loop moves.
+// Returns the rows of a call for a bare loop to move.
 using BareCall = std::function<BareRows(const Fixture &fixture)>;
 
 // Appends a limit for each mode: bare loops over the rows that `call` returns.
 void add_limits(std::vector<Operation> &all, const std::string &name, unsigned series, unsigned traits, unsigned passes,
                 const Modes &modes, const BareCall &call, Delivery how = Delivery::reused);
 
-// Appends the limits of operations on float32 tables and on tables of sinusoids.
+// Appends the limits of operations on float32 tables and on sinusoid tables.
 void add_plain_limits(std::vector<Operation> &all);
 
-// Appends the layer over tables of the quantised types, and the limits of each.
+// Appends the layer with tables of each quantized type, and its limits.
 void add_compact_operations(std::vector<Operation> &all);
 
-// Appends the gathers of the series `small`, and the limits of each.
+// Appends the gathers of the series `small`, and their limits.
 void add_small_operations(std::vector<Operation> &all);
 
 // Appends lookups of hashed n-grams, the hash alone, and the limits of the lookup.
 void add_ngram_operations(std::vector<Operation> &all);
 
-// Appends layers that choose their strategy, and those that are told one.
+// Appends self-tuning layers, and layers with fixed strategies.
 void add_strategy_operations(std::vector<Operation> &all);
 
-// Appends readers of rows of a file that lies on the disk or in memory.
+// Appends readers of rows of a file, on disk or in memory.
 void add_cold_operations(std::vector<Operation> &all);
 
-// Returns all operations in the order of the table of results.
+// Returns all operations in the order of the results.
 const std::vector<Operation> &operations();
 
-// The scalar kernels round the real number correctly in integer arithmetic, at about 0.4 us for each pair of sine and
-// cosine: they are measured only on tables of at most this many pairs.
+// The scalar kernels round correctly in integer arithmetic, 0.3 us (Zen 5) to 0.5 us (Zen 4) per sine and cosine. So
+// they are only measured on tables of at most this many pairs.
 constexpr std::size_t scalar_pairs = 4096;
 
-// Returns whether to measure an operation on a shape with that number of threads and that ISA.
+// True if an operation is measured on a shape with that number of threads and that ISA.
 bool measured(const Operation &operation, const Shape &shape, std::size_t threads, const std::string &isa);
 
 // Calls Fixture::layer.
 void embed(const Fixture &fixture, float *out, const inlay_executor *executor);
 
-// Returns how an operation stores: as Fixture::layer if it calls that, else as its size demands.
+// Returns an operation's stores: those of Fixture::layer if it calls that, else by output size.
 Stores stores_of(const Operation &operation, const Fixture &fixture);
 
-// Returns the bytes that a call counts as moved.
+// Returns the bytes that a call moves, for GB/s.
 std::int64_t bytes_moved(const Operation &operation, const Shape &shape);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// Whether a layer chooses its strategy well: a layer that has made many calls, the first calls of a new one, and one
-// that learns nothing, beside layers that are told a strategy and obey. All have the same stores.
+// How well a layer chooses its strategy. Compares a layer that has made many calls, the first calls of a new layer, and
+// one with self-tuning off, with layers whose strategy is fixed. All use the same stores.
 #include "operations/operations.h"
 
 static constexpr struct {
     const char *name;
     inlay_prefetch prefetch;
-    bool with_sinusoids; // whether it can be told apart from others while sinusoids are computed
+    bool with_sinusoids; // differs from other strategies when sinusoids are computed
 } prefetches[] = {
     {"none", INLAY_PREFETCH_NONE, true},
     {"lines", INLAY_PREFETCH_LINES, false},

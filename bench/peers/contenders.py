@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The peers: the same layer as users of each framework usually write it, and as they write it to avoid allocations.
 
-Every class is one framework. Its constructor raises ImportError where the wheel is missing; contenders(fixture) yields
-the ways in which it can compute the layer; `about` says of each whether the framework fuses the three operations, and
-how it differs from inlay. peers.py sets the environment that these frameworks read before it imports this file.
+Each class is one framework. Its constructor raises ImportError if the wheel is missing. contenders(fixture) yields its
+ways of computing the layer. For each, `about` gives whether the framework fuses the three operations and how it differs
+from inlay. peers.py sets the environment variables of these frameworks before it imports this file.
 """
 import functools
 
@@ -63,10 +63,10 @@ class PyTorch:
 
         self.torch = torch
         torch.set_num_threads(threads)
-        if torch.get_num_interop_threads() != 1:  # which can be set only once
+        if torch.get_num_interop_threads() != 1:  # can only be set once
             torch.set_num_interop_threads(1)
         self.mode = torch.inference_mode()
-        self.mode.__enter__()  # and never leave it
+        self.mode.__enter__()  # never exited
         self.version = f"PyTorch {torch.__version__.partition('+')[0]} ({torch.backends.cpu.get_cpu_capability()})"
 
     def contenders(self, fixture):
@@ -111,7 +111,7 @@ class PyTorch:
         def layer_into(out, ids, table, positions):
             out.copy_(embedding(ids, table) * scale + positions)
 
-        torch._dynamo.reset()  # each shape is compiled as the only one
+        torch._dynamo.reset()  # compile each shape as the only one
         call = torch.compile(layer, dynamic=False, fullgraph=True)
         call_into = torch.compile(layer_into, dynamic=False, fullgraph=True)
         yield Contender(self.compiled, ALLOCATED, functools.partial(call, ids, table, positions), array)
@@ -143,7 +143,7 @@ class OnnxRuntime:
         self.version = f"ONNX Runtime {onnxruntime.__version__}"
 
     def _model(self, fixture):
-        """Table and positions are inputs, so that they lie in the fixture's memory."""
+        """Table and positions are inputs, so they stay in the fixture's memory."""
         make, types = self.onnx.helper, self.onnx.TensorProto
         nodes = [
             make.make_node("Gather", ["table", "ids"], ["rows"], axis=0),
@@ -199,7 +199,7 @@ class Jax:
 
     def contenders(self, fixture):
         jax, scale = self.jax, fixture.scale
-        # Views of the memory of the fixture, which begins at a page.
+        # Views of the fixture's memory, which is aligned to a page.
         table, ids, positions = map(jax.dlpack.from_dlpack, (fixture.table, fixture.ids32, fixture.positions))
 
         def layer(ids, table, positions):
@@ -221,7 +221,7 @@ class Jax:
             return last[0]
 
         if reused().unsafe_buffer_pointer() == where:
-            # A copy for the comparison: an array that NumPy views cannot be donated.
+            # A copy for the comparison: an array that NumPy views can't be donated.
             where = type(last[0]).unsafe_buffer_pointer
             yield Contender(self.plain, REUSED, reused, lambda output: numpy.array(output.copy()), where=where)
 
@@ -268,7 +268,7 @@ class TensorFlow:
 
 
 PEERS = [NumPy, PyTorch, OnnxRuntime, Jax, TensorFlow]
-# A peer that readers may expect here, and why it is missing.
+# Peers that readers may expect here, and why they are missing.
 ABSENT = [
     "CTranslate2 is missing: it has no call for the input layer alone, and its encoder has at least one block",
 ]

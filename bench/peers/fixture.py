@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The shapes, and the memory of one shape: table, ids, positions and output, which all contenders share."""
+"""The shapes, and the memory of one shape that all contenders share: table, ids, positions and output."""
 import collections
 import mmap
 import os
@@ -8,12 +8,12 @@ import numpy
 
 HUGE_PAGE = 1 << 21
 HUGE = os.environ.get("NUMPY_MADVISE_HUGEPAGE") != "0"
-# Who provides the memory of an output: the caller once, the system in each call, or an arena. USED is inlay
-# as its users call it from C, with memory of the caller, and NEW as they call it from Python.
+# Who provides the memory of an output: the caller once, the system in each call, or an arena. USED is inlay as called
+# from C, with the caller's memory; NEW is inlay as called from Python.
 REUSED, ALLOCATED, KEPT, USED, NEW = "reused", "allocated", "kept", "used", "new"
 
-# call() is what is timed, and makes `calls` calls; array(result) is its output as a NumPy array, and where(result) the
-# address of the output if array() copies it. `read` tells that the output is read once after each call.
+# call() is timed and makes `calls` calls. array(result) is its output as a NumPy array. where(result) is the output's
+# address, if array() copies. `read`: the output is read once after each call.
 Contender = collections.namedtuple("Contender", "name mode call array calls where read", defaults=(1, None, False))
 
 
@@ -32,7 +32,7 @@ class Shape(collections.namedtuple("Shape", "batch seq dim vocab")):
 
     @property
     def bytes(self):
-        """The table, positions of each contender, and outputs: shared, donated, kept in arenas."""
+        """The table, each contender's positions, and outputs: shared, donated, kept in arenas."""
         return 4 * self.dim * (self.vocab + 4 * self.seq) + 8 * self.output_bytes
 
 
@@ -54,14 +54,14 @@ SHAPES = [
 
 
 def pages(shape, dtype=numpy.float32):
-    """Returns an array at a huge page, with the advice to use huge pages as in inlay_bench, or only small ones."""
+    """Returns an array aligned to a huge page, with advice to use huge pages or to avoid them, as in inlay_bench."""
     size = int(numpy.prod(shape)) * numpy.dtype(dtype).itemsize
     whole = -(-size // HUGE_PAGE) * HUGE_PAGE + HUGE_PAGE
     memory = mmap.mmap(-1, whole, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     try:
         memory.madvise(mmap.MADV_HUGEPAGE if HUGE else mmap.MADV_NOHUGEPAGE)
     except (AttributeError, OSError):
-        pass  # small pages, for every contender alike
+        pass  # small pages, for every contender
     raw = numpy.frombuffer(memory, numpy.uint8)
     offset = -raw.ctypes.data % HUGE_PAGE
     return raw[offset : offset + size].view(dtype).reshape(shape)
@@ -73,7 +73,7 @@ def free_bytes():
 
 
 def fill(table):
-    """Fills with floats of all signs and many exponents in [-1, 1), by a multiplicative hash, which is fast."""
+    """Fills with floats in [-1, 1), of both signs and many exponents, by a fast multiplicative hash."""
     flat, step = table.reshape(-1), 1 << 20
     for i in range(0, len(flat), step):
         part = flat[i : i + step]
@@ -82,7 +82,7 @@ def fill(table):
 
 
 class Fixture:
-    tolerance = 1e-5  # a peer may fuse the multiplication with the addition: an ULP of |x| < 64 is at most 3.9e-6
+    tolerance = 1e-5  # a peer may fuse the product and the sum: an ULP of |x| < 64 is at most 3.9e-6
 
     def __init__(self, shape, scale, sinusoids):
         """`sinusoids(dim, rows)` returns the positional encodings."""
@@ -102,7 +102,8 @@ class Fixture:
         self.out.fill(numpy.nan)
 
     def difference(self, output):
-        """The largest difference between an output and the definition; infinite if it has another shape or NaN."""
+        """Returns the largest deviation of an output from the definition; infinite if its shape is wrong or it has a
+        NaN."""
         if output.shape != self.shape.output or output.dtype != numpy.float32:
             return numpy.inf
         most = 0.0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Gives Python what the header has as inline functions and structs: layers, batches, and an executor on the threads of
- * OpenMP. Of the measured code only that executor, the consumer of an output and the loop of peers_repeat are here.
+ * Wraps inline functions and structs of the header for Python: layers, batches, and an executor on OpenMP threads. Only
+ * three parts of the measured code are here: that executor, the consumer of an output, and the loop in peers_repeat.
  */
 #include <inlay/inlay.h>
 
@@ -18,7 +18,7 @@ static inlay_layer *create(const void *table, size_t vocab, size_t dim, const in
     return inlay_layer_create(&spec, NULL, &layer) == INLAY_OK ? layer : NULL;
 }
 
-/* Returns exact sinusoids, or null if that fails. */
+/* Returns exact sinusoids, or null on failure. */
 INLAY_API inlay_sinusoid *peers_sinusoid(size_t dim)
 {
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
@@ -26,14 +26,14 @@ INLAY_API inlay_sinusoid *peers_sinusoid(size_t dim)
     return inlay_sinusoid_create(&spec, NULL, &sinusoid) == INLAY_OK ? sinusoid : NULL;
 }
 
-/* Returns a layer with sinusoids, cached for positions below seq, or null. */
+/* Returns a layer with sinusoids, cached for positions below seq, or null on failure. */
 INLAY_API inlay_layer *peers_sinusoid_layer(const void *table, size_t vocab, size_t dim, const inlay_sinusoid *sinusoid,
                                             size_t seq)
 {
     return create(table, vocab, dim, sinusoid, NULL, seq);
 }
 
-/* Returns a layer with learned positions [seq, dim], or null. */
+/* Returns a layer with learned positions [seq, dim], or null on failure. */
 INLAY_API inlay_layer *peers_learned_layer(const void *table, size_t vocab, size_t dim, const void *positions,
                                            size_t seq)
 {
@@ -59,7 +59,7 @@ static void run(void *ctx, size_t count, void (*task)(void *arg, size_t index), 
         task(arg, i);
 }
 
-/* Returns the executor, which uses that number of threads from now on. */
+/* Returns the executor, after setting its number of threads. */
 INLAY_API const inlay_executor *peers_executor(size_t threads)
 {
     static inlay_executor executor;
@@ -79,7 +79,7 @@ sum(const uint32_t *x, size_t n)
     return total;
 }
 
-/* Reads an output of [n] words once, as its consumer does, and returns their sum. Each thread reads an equal part. */
+/* Returns the sum of an output of [n] words, in place of its consumer. Each thread reads an equal part. */
 INLAY_API uint32_t peers_read(const uint32_t *out, size_t n, size_t threads)
 {
     if (threads == 1)
@@ -91,7 +91,7 @@ INLAY_API uint32_t peers_read(const uint32_t *out, size_t n, size_t threads)
     return total;
 }
 
-/* Makes calls without Python between them, and reads [read] words of each output. */
+/* Makes calls without Python in between, and reads [read] words of each output. */
 INLAY_API void peers_repeat(size_t calls, const inlay_layer *layer, const inlay_batch *batch, void *out,
                             size_t out_stride_bytes, const inlay_executor *executor, size_t read)
 {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""inlay as contenders: inlay_forward of libinlay.so, called through ctypes with prepared arguments, and inlay.Layer."""
+"""inlay's contenders: inlay_forward() of libinlay.so, called through ctypes with prepared arguments, and
+inlay.Layer."""
 import ctypes
 import functools
 
@@ -38,7 +39,7 @@ class Inlay:
         self.version = f"{self._inlay_version().decode()} ({self._inlay_isa().decode()})"
         self._executor = POINTER(self._peers_executor(threads)) if threads > 1 else None
         self._threads = threads
-        self._made = []  # (function that destroys, handle)
+        self._made = []  # (destroy function, handle)
 
     def sqrt_dim(self, dim):
         return numpy.float32(self._inlay_sqrt_dim(dim))
@@ -61,15 +62,15 @@ class Inlay:
     def _batch(self, ids, sequences, length):
         batch = ctypes.create_string_buffer(self._peers_batch_bytes())
         self._peers_batch(batch, ids, sequences, length)
-        return ctypes.cast(batch, POINTER)  # which keeps the buffer
+        return ctypes.cast(batch, POINTER)  # keeps the buffer alive
 
     def contenders(self, fixture):
-        """Two for each mode. The arguments are ctypes objects, so that a call converts nothing."""
+        """Yields two contenders per mode. Arguments are ctypes objects, so a call converts nothing."""
         shape, stride = fixture.shape, SIZE(4 * fixture.shape.dim)
         batch = self._batch(fixture.ids.ctypes.data, shape.batch, shape.seq)
         forward, executor = self._inlay_forward, self._executor
         size, empty, float32 = shape.output, numpy.empty, numpy.dtype("float32")
-        memory = (ctypes.c_char * shape.output_bytes).from_buffer  # shorter than out.ctypes.data
+        memory = (ctypes.c_char * shape.output_bytes).from_buffer  # faster than out.ctypes.data
 
         def allocating(layer):
             def call():
@@ -92,11 +93,12 @@ class Inlay:
                 yield Contender(
                     name, USED, functools.partial(call, read), lambda none: fixture.out, calls, read=read > 0
                 )
-        # A call through ctypes that has no sequence to embed: its time is the overhead of ctypes.
+        # A ctypes call with no sequences: its time is the overhead of ctypes.
         self.without_work = functools.partial(forward, layer, self._batch(None, 0, 1), POINTER(), stride, None, None)
 
     def reading(self, contender, output_bytes):
-        """The contender, whose output is read once after each call: by the same compiled loop for all."""
+        """Returns the contender with its output read once after each call, by the same compiled loop for all
+        contenders."""
         call, read, words, threads = contender.call, self._peers_read, SIZE(output_bytes // 4), SIZE(self._threads)
         where = contender.where or (lambda result: contender.array(result).__array_interface__["data"][0])
 
@@ -107,14 +109,14 @@ class Inlay:
         return contender._replace(call=both, read=True)
 
     def leave(self):
-        """Destroys the handles that were made for a fixture."""
+        """Destroys the handles made for a fixture."""
         while self._made:
             destroy, handle = self._made.pop()
             destroy(handle)
 
 
 class Package:
-    """The Python package, under the names of the same layers in C."""
+    """The Python package, under the same names as the layers in C."""
 
     def __init__(self, threads):
         import inlay

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Lookups as users of each framework write them: the hash as models' own code has it, and gathers with dequantisation.
+"""Lookups as users of each framework write them: the hash as in the models' own code, and gathers that dequantize.
 
-A peer has hashes and gathers. hashes(fixture) yields names and functions from the index of a call to row ids, and
-gathers(fixture) names, modes and functions from row ids [tokens, columns] to outputs. To look up n-grams, a gather is
-joined with the hash of its own name, or with the last one where there is none.
+A peer has hashes and gathers. hashes(fixture) yields names and functions from the index of a call to row ids.
+gathers(fixture) yields names, modes and functions from row ids [tokens, columns] to outputs. For n-gram lookups, a
+gather is combined with the hash of the same name, or with the last hash if there is none.
 """
 import functools
 
@@ -31,7 +31,7 @@ class Peer:
 
 
 def of_next(step, rows_of, gather=None):
-    """A call that finds the rows of the next tokens, and gathers them."""
+    """Returns a call that finds the rows of the next tokens and gathers them."""
     return (lambda: gather(rows_of(step()))) if gather else lambda: rows_of(step())
 
 
@@ -124,7 +124,7 @@ class PyTorch(Peer, contenders.PyTorch):
     }
 
     def array(self, output):
-        """NumPy has no bfloat16: its bits."""
+        """NumPy has no bfloat16: returns its bits."""
         return (output.view(self.torch.uint16) if output.dtype == self.torch.bfloat16 else output).numpy()
 
     def given(self, arrays):
@@ -181,7 +181,7 @@ class PyTorch(Peer, contenders.PyTorch):
                 rows = table.index_select(0, flat).to(dtype).view(-1, shape.dim // BLOCK, BLOCK)
                 return rows, scales.index_select(0, flat).to(dtype).unsqueeze(-1)
 
-            def tuned(ids):  # bfloat16 holds both factors
+            def tuned(ids):  # bfloat16 holds both factors exactly
                 rows, powers = parts(ids)
                 return rows.mul_(powers)
 
@@ -244,12 +244,12 @@ class Fbgemm(PyTorch):
 
 
 class Inlay(layer.Package):
-    """inlay's package: NGram, and for rows that are given by their ids a Layer, or an NGram of one id."""
+    """inlay's package: NGram, and for given row ids a Layer, or an NGram of length 1."""
 
     layer, ngram = "inlay, Layer", "inlay, NGram"
 
     def contenders(self, fixture):
-        """A function of outputs, or None, is made for each, so that both modes have the same call."""
+        """Each function takes an output or None, so both modes have the same call."""
         shape, ids, histories, step = fixture.shape, fixture.ids, fixture.histories, fixture.step
         if shape.stage == "hash":
             hashed = self.hash(fixture.hash)
@@ -279,7 +279,7 @@ class Inlay(layer.Package):
         if not pooling:
             count = len(fixture.table)
             column = {"length": 1, "modulus": count}
-            same = self.inlay.NGram(count, 1, "xor", columns=[column], multipliers=[1])  # the row of an id is the id
+            same = self.inlay.NGram(count, 1, "xor", columns=[column], multipliers=[1])  # a row id is its id
             options = {"scale": fixture.scale, "dtype": shape.out}
             yield self.ngram, lambda out: same(given[step()], table, out=out, **options), each
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The shapes and the memory of lookups in large tables of short rows, as Engram, Qwen4Exp and BLT have them.
+"""The shapes and memory of lookups in large tables of short rows, as in Engram, Qwen4Exp and BLT.
 
-A shape is a stage of a lookup. `hash` finds the row ids of a call's tokens, `rows` gathers the rows of given ids, and
-`lookup` is both. All contenders read the same table, ids and histories; other ids in each call, so that no cache holds
-a row. lookup_contenders.py has the ways to compute a stage.
+A shape is a stage of a lookup. `hash` computes the row ids of a call's tokens, `rows` gathers the rows of given ids,
+and `lookup` does both. All contenders read the same table, ids and histories. Ids differ from call to call, so no cache
+holds the rows. lookup_contenders.py has the implementations of each stage.
 """
 import collections
 import functools
@@ -13,18 +13,18 @@ import numpy
 
 from fixture import free_bytes, pages
 
-TABLE_BYTES = 2 << 30  # or a third of the free memory
-CALL_TOKENS = 1 << 16  # of all calls before their ids come again; they take 1.0 or 1.6 million rows
-SCALE = 181 / 2**14  # of a whole E4M3 table: 8 bits, so that bfloat16 holds it and products with it are rounded
-SUM_TOLERANCE = 2.0**-7  # of the sum of magnitudes: a peer may add in another order or in bfloat16
+TABLE_BYTES = 2 << 30  # or a third of free memory
+CALL_TOKENS = 1 << 16  # of all calls before ids repeat; they use 1.0 or 1.6 million rows
+SCALE = 181 / 2**14  # of a whole E4M3 table: 8 bits, so bfloat16 holds it and products with it are rounded
+SUM_TOLERANCE = 2.0**-7  # relative to the sum of magnitudes: a peer may add in another order or in bfloat16
 TARGET = 3  # times faster than every peer
-BLOCK = 32  # columns that share a scale of E8M0
+BLOCK = 32  # columns per E8M0 scale
 E4M3 = "e4m3", "e4m3_e8m0"
 
-# Which rows the tokens of a model take. N-grams have 2 to `length` ids, each length the same number of columns. Moduli
-# and multipliers are made up as the model makes them: only their sizes matter.
+# The rows that a model's tokens use. N-grams have 2 to `length` ids, with equally many columns per length. Moduli and
+# multipliers are made up like the model's: only their sizes matter.
 Family = collections.namedtuple("Family", "name vocab mapped length columns")
-ENGRAM = Family("Engram", 129280, 99092, 4, 24)  # ids that share a text share a number
+ENGRAM = Family("Engram", 129280, 99092, 4, 24)  # ids with the same text share a number
 QWEN = Family("Qwen", 248320, None, 3, 16)  # the end of a text resets the hash
 END_OF_TEXT = 7
 
@@ -50,7 +50,7 @@ class Shape(collections.namedtuple("Shape", "stage family type dim out combine b
 
     @property
     def bytes(self):
-        """The table and its scales, ids, and outputs; float32 rows of each peer between them."""
+        """The table with scales, ids, outputs, and each peer's float32 intermediates."""
         return table_bytes() * 33 // 32 + CALL_TOKENS * 8 * (self.family.columns + 2) + 16 * self.output_bytes
 
 
@@ -76,8 +76,8 @@ def table_bytes():
 
 @functools.cache
 def table_memory():
-    """The bytes of all tables. As bfloat16 they are normal numbers below 2; as E4M3 they are no NaN, and some of them
-    are subnormal."""
+    """Returns the bytes of all tables. As bfloat16 they are normal numbers below 2. As E4M3 none is NaN, and some are
+    subnormal."""
     memory, step = pages((table_bytes() // 4,), numpy.uint32), 1 << 20
     for i in range(0, len(memory), step):
         part = memory[i : i + step]
@@ -90,14 +90,14 @@ def table_memory():
 
 @functools.cache
 def scale_memory(rows, blocks):
-    """The powers of two of E8M0, from 2^-10 to 2^5."""
+    """Returns E8M0 scales, powers of two from 2^-10 to 2^5."""
     scales = pages((rows, blocks), numpy.uint8)
     scales[:] = numpy.random.default_rng(2).integers(117, 133, scales.shape, numpy.uint8)
     return scales
 
 
 def e4m3_values():
-    """The values of all 256 codes, as float32."""
+    """Returns the values of all 256 codes, as float32."""
     codes = numpy.arange(256)
     exponent, mantissa = codes >> 3 & 15, codes & 7
     magnitude = numpy.where(exponent > 0, (8 + mantissa) * 2.0 ** (exponent - 10), mantissa * 2.0**-9)
@@ -106,13 +106,13 @@ def e4m3_values():
 
 
 def bfloat16_bits(x):
-    """The bits of finite float32 numbers rounded to bfloat16, to nearest even."""
+    """Returns the bits of finite float32 numbers rounded to bfloat16, to nearest even."""
     bits = x.view(numpy.uint32)
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(numpy.uint16)
 
 
 class Hash:
-    """What a family computes, over `rows` rows of a table: arrays as checkpoints have them."""
+    """The hash of a family over `rows` rows of a table, with arrays as in checkpoints."""
 
     def __init__(self, family, rows):
         rng = numpy.random.default_rng(3)
@@ -120,14 +120,14 @@ class Hash:
         part = rows // family.columns
         numbers = numpy.arange(family.columns)
         self.lengths = 2 + numbers // self.per_length
-        self.moduli = part - 2 * (numbers + 1) | 1  # odd, and another one for each column
+        self.moduli = part - 2 * (numbers + 1) | 1  # odd, and different for each column
         self.offsets = numbers * part
         self.multipliers = 2 * rng.integers(2**62 // family.vocab, size=family.length) + 1  # products are below 2^63
         self.resets = [] if family.mapped else [END_OF_TEXT]
         self.token_map = rng.integers(family.mapped, size=family.vocab) if family.mapped else None
 
     def rows(self, ids):
-        """The definition: the rows of all ids but the first length - 1, which are the history of the others."""
+        """The definition. Returns the rows of all ids except the first length - 1, which are history."""
         words = (ids if self.token_map is None else self.token_map[ids]).astype(numpy.uint64)
         first, blocked = self.family.length - 1, numpy.zeros(len(ids) - self.family.length + 1, bool)
         mixed, out = numpy.uint64(0), numpy.empty((len(blocked), self.family.columns), numpy.int64)
@@ -144,7 +144,7 @@ class Hash:
 
 @functools.cache
 def calls_of(family, rows):
-    """The hash, ids with a history before them, and their rows."""
+    """Returns the hash, ids preceded by a history, and their rows."""
     made = Hash(family, rows)
     rng = numpy.random.default_rng(1)
     ids = pages((family.length - 1 + CALL_TOKENS,), numpy.int64)
@@ -156,7 +156,7 @@ def calls_of(family, rows):
 
 
 class Fixture:
-    """One shape: `ids`, `histories` and `row_ids` have an entry for each call, of which step() returns the next."""
+    """One shape. `ids`, `histories` and `row_ids` have an entry per call; step() returns the index of the next one."""
 
     def __init__(self, shape):
         self.shape = shape
@@ -180,14 +180,14 @@ class Fixture:
 
     @property
     def _element(self):
-        """bfloat16 as its bits, which NumPy has no type for."""
+        """bfloat16 is stored as its bits: NumPy has no such type."""
         return numpy.float32 if self.shape.out == "float32" else numpy.uint16
 
     def clear(self):
-        self.out.view(numpy.uint8).fill(255)  # NaN, or an id that is no row
+        self.out.view(numpy.uint8).fill(255)  # NaN, or an id of no row
 
     def _expand(self, ids):
-        """The rows of a table as float32 [..., dim]."""
+        """Returns rows of the table as float32 [..., dim]."""
         codes = self.table[ids]
         if self.shape.type == "bfloat16":
             return (codes.astype(numpy.uint32) << 16).view(numpy.float32)
@@ -198,9 +198,9 @@ class Fixture:
         return values * powers.repeat(BLOCK, -1)
 
     def difference(self, output):
-        """How far the output of the last call is from the definition: 0 if all bits agree, infinite if it has another
-        shape or type, and else the largest difference, over the sum of magnitudes where rows are summed."""
-        ids = self.row_ids[self.step() - 1]  # that of the last call: the index before this one
+        """Returns the deviation of the last call's output from the definition: 0 if all bits agree, infinite if shape
+        or type are wrong, else the largest difference. For sums it is relative to the sum of magnitudes."""
+        ids = self.row_ids[self.step() - 1]  # of the last call: the index before this one
         output = output.view(self.out_dtype) if output.itemsize == self.out_dtype.itemsize else output
         if output.size != self.out.size or output.dtype != self.out_dtype:
             return numpy.inf
@@ -227,7 +227,7 @@ def is_fp8(row):
     return row["type"] in E4M3
 
 
-# The goals of the project: what, times faster, which rows.
+# The project's goals: description, how many times faster, which rows.
 GOALS = [
     ("rows of FP8, every peer", TARGET, lambda r: r["stage"] == "rows" and is_fp8(r)),
     ("rows of bfloat16, every peer", TARGET, lambda r: r["stage"] == "rows" and not is_fp8(r)),
@@ -239,5 +239,5 @@ GOALS = [
 
 
 def describe(shape):
-    """What rows of the report say of a shape beyond its name."""
+    """Returns fields of the report's rows that the shape's name doesn't have."""
     return {"stage": shape.stage, "type": shape.type if shape.stage != "hash" else "", "tokens": shape.seq}

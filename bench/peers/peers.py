@@ -5,10 +5,10 @@
     peers.py LIBRARY HANDLES [--only layer|lookups] [--threads N] [--rounds N] [--pages huge|small|unset]
              [--shapes REGEX] [--peers REGEX] [--json | --save]
 
-There are two sections: the input layer, and lookups of short rows, hashed n-grams among them, in large tables.
+There are two sections: the input layer, and lookups of short rows in large tables, including hashed n-grams.
 
-Runs in the virtual environment that `./dev peers` makes. A peer whose wheel is missing and a shape that does not
-fit in memory are skipped with a line that says so. The exit status is 1 if an output is wrong, inlay's or a peer's.
+Run it in the virtual environment that `./dev peers` makes. Peers whose wheel is missing and shapes that don't fit in
+memory are skipped with a message. The exit status is 1 if any output is wrong, inlay's or a peer's.
 """
 import argparse
 import dataclasses
@@ -55,7 +55,7 @@ def prepare_environment(threads, pages):
     """Sets cores and environment before any framework is imported."""
     cores = sorted(os.sched_getaffinity(0))[-threads:]
     os.sched_setaffinity(0, cores)
-    # The allocations of every contender get the same pages: by default only NumPy asks for huge ones.
+    # Gives the allocations of all contenders the same pages: by default, only NumPy asks for huge ones.
     same_pages = {
         "GLIBC_TUNABLES": f"glibc.malloc.hugetlb={int(pages == 'huge')}",
         "NUMPY_MADVISE_HUGEPAGE": str(int(pages == "huge")),
@@ -83,11 +83,11 @@ def skip(what):
 
 @dataclasses.dataclass
 class Section:
-    """What is compared: contenders are objects with contenders(fixture) and a version, `ours` the names of inlay's."""
+    """One comparison. Contenders are objects with contenders(fixture) and a version; `ours` are inlay's names."""
 
     name: str
     shapes: list
-    fixture: typing.Callable  # of a shape
+    fixture: typing.Callable  # takes a shape
     own: list
     peers: list
     ours: tuple
@@ -95,13 +95,13 @@ class Section:
     conditions: str
     goals: list
     absent: list
-    reading: typing.Callable  # of a contender and the bytes of its output: the same with a consumer that reads it
-    inlay: typing.Any = None  # inlay through ctypes, which has handles and an overhead
+    reading: typing.Callable  # of a contender and its output's bytes: the contender, then a read of its output
+    inlay: typing.Any = None  # inlay through ctypes, for its handles and its call overhead
     describe: typing.Callable = lambda shape: {}
 
 
 def load(classes, options, absent):
-    """The contenders of those classes whose wheels are there, and what their names are about."""
+    """Returns the contenders of those classes whose wheels are installed, and descriptions by name."""
     made, about = [], {}
     for each in classes:
         if not any(re.search(options.peers, name) for name in each.about):
@@ -109,13 +109,13 @@ def load(classes, options, absent):
         try:
             made.append(each(options.threads))
             about.update(each.about)
-        except (ImportError, OSError) as missing:  # OSError: a library of the wheel does not fit
+        except (ImportError, OSError) as missing:  # OSError: a library in the wheel doesn't match
             absent.append(skip(f"{each.__name__}: {missing}"))
     return made, about
 
 
 def package(make, options, absent):
-    """inlay's Python package, if it could be built."""
+    """Returns inlay's Python package, if it could be built."""
     try:
         return [make(options.threads)]
     except ImportError as missing:
@@ -184,7 +184,7 @@ def lookup_section(options):
 
 
 def check(section, fixture, options, differences):
-    """The contenders of a shape whose output is right, and whether all are."""
+    """Returns a shape's contenders with correct outputs, and whether all are correct."""
     import fixture as fixtures
 
     chosen, right = [], True
@@ -215,7 +215,7 @@ def check(section, fixture, options, differences):
 
 
 def measure(section, options):
-    """The rows of a section, what it takes to call inlay without work, and whether all outputs are right."""
+    """Returns a section's rows, the time of inlay calls without work, and whether all outputs are correct."""
     import fixture as fixtures
     import report
     import rounds

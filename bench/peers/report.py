@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The results as rows, as a table for people, and as JSON.
 
-A row compares one peer on one shape, with outputs reused, kept or allocated, with inlay in the same rounds: with the
-slower of inlay's two contenders, so that no ratio favours inlay.
+A row compares one peer with inlay on one shape, in the same rounds, with outputs reused, kept or allocated. The slower
+of inlay's two contenders is used, so ratios never favor inlay.
 """
 import datetime
 import itertools
@@ -21,25 +21,26 @@ MODES = {
     USED: "as each is used: a peer from Python, which returns a new output; inlay from C, with memory of the caller",
     NEW: "outputs new, all from Python: inlay's come from the pool of its package, a peer's as it allocates by itself",
 }
-READ = ", read"  # is appended to a mode where each output is also read once
+READ = ", read"  # appended to a mode if each output is also read once
 LARGE = 32 << 20
-COLUMNS = 10  # of a table of ratios; one of more shapes has them as lines
+COLUMNS = 10  # of a table of ratios; with more shapes, shapes become lines
 
 
 def belongs(contender, mode, ours):
-    """Whether a contender belongs to the table of a mode. As it is used, a peer returns new outputs."""
+    """True if a contender belongs in a mode's table. In USED and NEW, a peer returns new outputs."""
     if mode in (USED, NEW) and contender.name not in ours:
         return contender.mode in (ALLOCATED, KEPT)
     return contender.mode == mode
 
 
 def make_rows(shape, timings, differences, ours, fused):
-    """The rows of one shape; `ours` are the names of inlay's contenders, fused(name) says whether a peer fuses."""
+    """Returns the rows of one shape. `ours` are the names of inlay's contenders; fused(name) is true for peers that
+    fuse."""
     rows = []
     for read, mode in itertools.product((False, True), MODES):
         same = [timing for timing in timings if timing.contender.read == read]
         of_mode = [timing for timing in same if belongs(timing.contender, mode, ours)]
-        beside = REUSED if mode == KEPT else mode  # neither allocates memory of the system
+        beside = REUSED if mode == KEPT else mode  # neither allocates memory from the system
         rivals = [t for t in same if t.contender.name in ours and t.contender.mode == beside]
         if not rivals:  # the package could not be built
             continue
@@ -81,7 +82,7 @@ def ratio(x):
 
 
 def table(cells, left=1):
-    """Cells in columns, of which the first are left-aligned."""
+    """Yields cells in aligned columns, the first `left` of them left-aligned."""
     widths = [max(map(len, column)) for column in zip(*cells)]
     for row in cells:
         yield "  ".join(f"{c:<{w}}" if i < left else f"{c:>{w}}" for i, (c, w) in enumerate(zip(row, widths))).rstrip()
@@ -103,7 +104,7 @@ def verdict(peers):
 
 
 def long_table(peers):
-    """Every row; the worst for inlay comes first."""
+    """Returns a table of all rows, worst for inlay first."""
     cells = [("shape", "peer", "outputs", "over inlay", "minima", "median", "minimum", "inlay's", "minimum")]
     cells[0] += ("faults", "differs")
     for row in peers:
@@ -126,7 +127,7 @@ def long_table(peers):
 
 
 def matrix(rows, mode):
-    """Peers by shape, in medians over inlay's, the peer that comes nearest to inlay first; inlay's own in times."""
+    """Yields peers by shape: medians relative to inlay's, nearest peer first; inlay's own as times."""
     rows = [row for row in rows if row["outputs"] == mode]
     shapes = list(dict.fromkeys(row["shape"] for row in rows))
     value = {(row["peer"], row["shape"]): row for row in rows}
@@ -148,7 +149,7 @@ def matrix(rows, mode):
 
 
 def layer_goals(torch):
-    """The goals of the project for the layer: what, times faster, which rows."""
+    """The project's goals for the layer: description, how many times faster, which rows."""
     eager, module = torch.plain, torch.module
     return [
         (f"{module}, outputs of 32 MiB and more", 10, lambda r: r["peer"] == module and r["output_bytes"] >= LARGE),
@@ -163,7 +164,7 @@ def layer_goals(torch):
 
 
 def goals(peers, kinds):
-    """The goals, beside the worst row of each kind."""
+    """Returns the goals, with the worst row of each kind."""
     modes = [mode for mode in MODES if any(row["outputs"] == mode for row in peers)]
     cells = [("goal: times faster than", "", *modes)]
     kinds = [(*kind, "") for kind in kinds] + [("every peer, each output read once", 1, lambda r: True, READ)]
@@ -200,7 +201,7 @@ def print_json(sections):
 
 
 def keep(sections, bench):
-    """Writes results/peers/<cpu>.json: the ratios of the layer with outputs that are reused, and how they were measured."""
+    """Writes results/peers/<cpu>.json: the layer's ratios with reused outputs, and how they were measured."""
     sys.path.append(str(bench))
     import saved
 

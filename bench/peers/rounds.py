@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The clock.
+"""Timing.
 
-With one thread it is the CPU time of the process, which stops while the system gives the core to another process, as
-the clock of inlay_bench does, and which includes threads that a framework starts on that core. With more threads it is
-wall time.
+With one thread, uses the CPU time of the process, like inlay_bench. It stops while the system gives the core to another
+process, and includes threads that a framework starts on that core. With more threads, uses wall time.
 """
 import gc
 import itertools
@@ -12,12 +11,12 @@ import statistics
 import time
 
 SAMPLE_SECONDS = 5e-3  # as in inlay_bench: a sample is as many calls as fill this time, at least one
-WARM_UP_SECONDS = 10e-3  # before each sample, until the caches hold what this contender leaves there
+WARM_UP_SECONDS = 10e-3  # before each sample, until the caches hold this contender's data
 WARM_UP_CALLS = 2
 
 
 def seconds_for(call, calls):
-    """Wall time and CPU time of one call."""
+    """Returns the wall time and CPU time of one call."""
     busy = time.process_time()
     start = time.perf_counter()
     for _ in itertools.repeat(None, calls):
@@ -57,7 +56,7 @@ class Timing:
 
     @property
     def faults(self):
-        """Page faults per call: none where an output is reused, by its owner or in an arena."""
+        """Page faults per call; none if the output is reused, by its owner or by an arena."""
         return statistics.median(self._faults)
 
     @property
@@ -67,7 +66,7 @@ class Timing:
 
 
 def measure(contenders, rounds, threads):
-    """Returns a Timing of each: all in turn, round after round, another one first in each round."""
+    """Returns a Timing of each contender: all in turn, round after round, starting with another one each time."""
     timings = [Timing(contender, threads) for contender in contenders]
     order = list(timings)
     gc.collect()

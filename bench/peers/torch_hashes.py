@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The hash of n-grams in PyTorch's operations on int64, as models' own code computes it and with fewer operations.
+"""The n-gram hash in PyTorch's int64 operations, as in the models' own code and with fewer operations.
 
-Each function returns one from ids [1, tokens] and a history [1, length - 1] before them to row ids [tokens, columns].
+Each function returns a function from ids [1, tokens] and the history before them [1, length - 1] to row ids [tokens,
+columns].
 """
 
 
@@ -11,7 +12,7 @@ def parameters(torch, made):
 
 
 def qwen(torch, made):
-    """The operations of transformers' Qwen4ExpTextNGramEmbedding, after its cache."""
+    """The operations of Qwen4ExpTextNGramEmbedding in transformers, after its cache."""
     multipliers, moduli, offsets = parameters(torch, made)
     end, per_length = made.pad, made.per_length
 
@@ -68,7 +69,7 @@ def engram(torch, made):
 
 
 def tuned(torch, made):
-    """Both families with as few operations as eager PyTorch needs."""
+    """Both families, with as few operations as eager PyTorch allows."""
     multipliers, moduli, offsets = parameters(torch, made)
     multipliers = multipliers.tolist()
     length, token_map = made.family.length, None if made.token_map is None else torch.from_numpy(made.token_map)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// A line for each shape, and below them the mean and the worst of each column.
+// One line per shape, then the mean and the worst of each column.
 #include "reports/choices.h"
 
-// Returns how long the words are that the names of all alternatives begin with: of "stores_read_cached" and
-// "stores_read_nt" it is 12.
+// Returns the length of the common prefix of all alternatives' names, in whole words: 12 for "stores_read_cached" and
+// "stores_read_nt".
 static std::size_t common_words(const std::vector<const Contender *> &alternatives)
 {
     const std::string &first = alternatives.front()->operation->name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Columns as wide as what stands in them; the first is left-aligned.
+// Columns are as wide as their contents; the first is left-aligned.
 #include "reports/grid.h"
 
 #include <algorithm>

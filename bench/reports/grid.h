@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A table of numbers below the table of results, for series whose lines are compared with each other: lines and columns
-// are found by name and printed in the order in which they were first used.
+// A table of numbers printed after the results, for series whose lines are compared with each other. Lines and columns
+// are identified by name and printed in order of first use.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ class Grid
   public:
     void set(const std::string &line, const std::string &column, const std::string &text);
     void set(const std::string &line, const std::string &column, double number, int decimals = 2);
-    // Prints the title and the table, or nothing if it is empty.
+    // Prints the title and the table; prints nothing if it is empty.
     void print(const std::string &title) const;
 
   private:

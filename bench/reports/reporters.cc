@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Plain columns through printf, without colour or anything that depends on the locale or the terminal. main.cc sets the
-// counters that are read here by name.
+// Prints plain columns with printf, without color or anything that depends on locale or terminal. The counters read by
+// name here are set in main.cc.
 #include "reports/reporters.h"
 
 #include "timing/rounds.h"
@@ -66,7 +66,7 @@ static std::string with_unit(double seconds)
     return text;
 }
 
-// Returns a counter as text, or nothing if the row has no such counter.
+// Returns a counter as text; empty if the row doesn't have it.
 static std::string counter(const benchmark::BenchmarkReporter::Run &run, const char *name, double unit, int decimals)
 {
     const auto found = run.counters.find(name);
@@ -81,7 +81,7 @@ void TableReporter::ReportRuns(const std::vector<Run> &runs)
 {
     for (const Run &run : runs) {
         if (run.run_type != Run::RT_Iteration)
-            continue; // aggregates over repetitions, which the other formats show
+            continue; // aggregates over repetitions, which only the other formats show
         const std::string &name = run.run_name.function_name;
         const std::size_t first = name.find('/'), second = name.find('/', first + 1);
         const std::string kernel = name.substr(0, first);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Where rows go: to the table that people read, unless another format is requested. The reporters print the rows in
-// their order and compute nothing but units.
+// Reporters print rows in order: as a table for people, unless another format is requested. They only convert units.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -12,7 +11,7 @@
 class TableReporter : public benchmark::BenchmarkReporter
 {
   public:
-    explicit TableReporter(const std::string &seed); // of random shapes, or empty
+    explicit TableReporter(const std::string &seed); // of random shapes; empty: none
     bool ReportContext(const Context &context) override;
     void ReportRuns(const std::vector<Run> &runs) override;
 
@@ -21,8 +20,8 @@ class TableReporter : public benchmark::BenchmarkReporter
     std::string kernel_; // of the previous row
 };
 
-// Wraps another reporter and removes what Google Benchmark appends to names because of iterations and clock: a row is
-// named embed/avx2/... and no more.
+// Wraps another reporter. Removes the suffixes for iterations and clock that Google Benchmark appends to names, so a
+// row is named embed/avx2/...
 class PlainNamesReporter : public benchmark::BenchmarkReporter
 {
   public:

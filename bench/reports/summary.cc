@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
-// The lines below the table of results.
+// Prints the lines after the results.
 #include "reports/summary.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <vector>
 
-// The targets for the worst random shape. Batches count over the limit. Single sequences and outputs in cache count
-// over the loop with the same streams: no other sequence shares their positions, or these take their share of the
-// bandwidth of a cache.
+// The targets for the worst random shape. Batches are compared with the limit. Single sequences and outputs in cache
+// are compared with the loop over the same streams. No other sequence shares a single sequence's positions, and in
+// cache the positions take a share of the bandwidth.
 struct Target {
     RandomClass which;
     const char *operation, *name;
@@ -24,7 +24,7 @@ static constexpr Target targets[] = {
     {RandomClass::in_cache, "embed", "in cache, over streams", true, 1.10},
 };
 
-// Returns operation/shape of operation/ISA/shape: the rows of all ISAs have the same limit.
+// Returns operation/shape, given operation/ISA/shape: rows of all ISAs have the same limit.
 static std::string without_isa(const std::string &name)
 {
     return name.substr(0, name.find('/')) + name.substr(name.rfind('/'));

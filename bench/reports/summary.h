@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// What a run says as a whole, printed below the table: which limits were the fastest, and the worst ratio of each class
-// of random shapes beside its target. It neither measures nor chooses.
+// Summary of a run, printed after the results: the fastest limits, and the worst ratio of each class of random shapes
+// with its target. It neither measures nor chooses.
 #pragma once
 
 #include "shapes/shapes.h"
@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-// A ratio of a row, and the limit that it is taken over.
+// A ratio of a row, and the name of its limit.
 struct Ratio {
     std::string limit;
     double value;

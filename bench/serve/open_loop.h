@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// An open loop: requests arrive at fixed times, whether or not those before them are done, as at a server whose users
-// do not wait for each other. What a request waits in the queue counts, so a slow call makes the ones behind it late
-// too.
+// An open loop: requests arrive at fixed times, whether earlier ones are done or not, as in a server whose users don't
+// wait for each other. Queueing time counts, so a slow call also delays those after it.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +9,12 @@
 #include <vector>
 
 struct Request {
-    double at; // seconds since the loop began
+    double at; // seconds since the start of the loop
     std::size_t kind;
 };
 
-// Returns the requests of so many seconds in their order: of each kind one in a period, the first in its middle.
+// Returns the requests of `seconds` seconds in order. Each kind arrives once per period, first in the middle of a
+// period.
 inline std::vector<Request> requests_of(const std::vector<double> &periods, double seconds)
 {
     std::vector<Request> requests;
@@ -25,12 +25,12 @@ inline std::vector<Request> requests_of(const std::vector<double> &periods, doub
     return requests;
 }
 
-// The seconds of requests of a kind: from their arrival to their end, and those of the work alone.
+// Seconds of the requests of a kind: from arrival to completion, and for the work alone.
 struct Latencies {
     std::vector<double> total, work;
 };
 
-// Serves requests one after another, each when it has arrived and those before it are done. `now` returns seconds.
+// Serves requests one after another, each when it has arrived and earlier ones are done. `now` returns seconds.
 template <class Now, class Serve>
 void run_open_loop(const std::vector<Request> &requests, Now now, Serve serve, std::vector<Latencies> &latencies)
 {

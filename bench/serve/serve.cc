@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The clock is the wall's, since what a request waits counts. Slices of a second of each layer take turns, so that
-// whatever slows the machine for a while slows all of them. There are a thousand requests and more of each kind: of
-// fewer, p99 would be that of the few calls in which a new layer tries other stores.
+// Uses wall time, since queueing time counts. The layers take turns in slices of one second, so whatever slows the
+// machine for a while slows all of them. There are at least a thousand requests of each kind. With fewer, p99 would be
+// dominated by the few calls in which a new layer tries other stores.
 #include "serve/serve.h"
 
 #include "operations/operations.h"
@@ -16,9 +16,9 @@ extern "C" {
 
 static constexpr Shape shape = {strategic, 1, 2048, 4096, 32000};
 static constexpr double slice_seconds = 1;
-static constexpr std::size_t slices = 30;                 // of each layer
-static constexpr std::size_t ring = std::size_t{1} << 20; // ids before the first of them comes again
-static constexpr std::size_t settling_calls = 400;        // of each kind
+static constexpr std::size_t slices = 30;                 // per layer
+static constexpr std::size_t ring = std::size_t{1} << 20; // ids before they repeat
+static constexpr std::size_t settling_calls = 400;        // per kind
 
 static constexpr struct {
     const char *name;
@@ -32,7 +32,7 @@ static constexpr struct {
 
 static constexpr const char *layers[] = {"learning", "settled", "not_learning"};
 
-// What was measured with ids of a kind: latencies by layer and by kind of request.
+// Latencies for one kind of ids, by layer and by kind of request.
 struct Service {
     Ids ids;
     std::vector<std::vector<Latencies>> latencies{};
@@ -49,7 +49,7 @@ static void measure(Service &service)
     const auto embed = [&](const inlay_layer *layer, std::size_t kind) {
         const std::size_t n = kinds[kind].batch * kinds[kind].seq;
         next = next + n > ring ? 0 : next;
-        const std::int64_t start = kinds[kind].seq == 1 ? 1000 : 0; // a decoder is inside the cached positions
+        const std::int64_t start = kinds[kind].seq == 1 ? 1000 : 0; // decoding is within the cached positions
         const inlay_batch batch = inlay_batch_i32(&ids[next], kinds[kind].batch, kinds[kind].seq, start);
         next += n;
         require(inlay_forward(layer, &batch, fixture.out, fixture.row_bytes, nullptr, nullptr));

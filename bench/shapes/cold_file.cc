@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Blocks are written rather than reserved, since a file system answers reads of reserved blocks without the disk, and
-// their contents are random, since some disks compress or merge equal blocks.
+// Blocks are written rather than reserved, because a file system answers reads of reserved blocks without the disk.
+// Their contents are random, because some disks compress or merge equal blocks.
 #include "shapes/cold_file.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 static constexpr std::size_t mib = std::size_t{1} << 20;
 static constexpr std::size_t most_bytes = 4096 * mib;
-static constexpr std::size_t data_begin = 4096; // of the file: after the header of safetensors
+static constexpr std::size_t data_begin = 4096; // in the file, after the safetensors header
 static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
 [[noreturn]] static void fail(const char *what)
@@ -40,7 +40,8 @@ static std::string find_folder()
     return program.empty() ? "." : program.substr(0, program.rfind('/'));
 }
 
-// Returns the size of the file: whole pages for each of its tables.
+// Returns the bytes of each table, in whole MiB. The tables share 4 GiB, or a quarter of the free disk space if that is
+// less.
 static std::size_t bytes_of_each_table(const std::string &folder)
 {
     struct statvfs disk;
@@ -66,7 +67,7 @@ static int open_nameless(const std::string &folder)
     return descriptor;
 }
 
-// Returns the header of safetensors, which fills the bytes before the data.
+// Returns the safetensors header, padded up to the data.
 static std::string header_of(const ColdTable *tables)
 {
     std::string json = "{";
@@ -121,14 +122,14 @@ static inlay_file *open_file(int descriptor)
     return file;
 }
 
-// Returns the view of a table, whose tensor is bytes: a third of the file need not be whole rows.
+// Returns the view of a table. Its tensor is declared as bytes, since it need not be a whole number of rows.
 static inlay_table view_of(const inlay_file *file, std::size_t width)
 {
     const inlay_file_tensor *tensor = inlay_file_tensor_named(file, ("w" + std::to_string(width)).c_str());
     return inlay_table_f32(tensor->data, static_cast<std::size_t>(tensor->bytes) / width, width / sizeof(float));
 }
 
-// Reads part of the file a MiB at a time, which lets the system read ahead.
+// Reads part of the file sequentially, 1 MiB at a time, so the system reads ahead.
 static void read_in_order(int descriptor, std::size_t offset, std::size_t bytes)
 {
     std::vector<char> block(mib);
@@ -188,7 +189,7 @@ static void drop_from_process(const unsigned char *begin, std::size_t bytes)
 
 double ColdFile::drop() const
 {
-    // The cache keeps pages that a process has mapped.
+    // The system keeps pages in its cache while a process maps them.
     drop_from_process(bare_, bytes_);
     for (const ColdTable &table : tables_)
         drop_from_process(static_cast<const unsigned char *>(table.view.data), table.bytes);

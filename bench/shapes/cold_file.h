@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A model file of random blocks on a disk, and the system's cache of it. The file has no name while it is used, so that
-// nothing of it remains however the program ends.
+// A model file of random blocks on disk, and the system's cache of it. The file has no name while in use, so it
+// disappears however the program ends.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 
 #include "shapes/shapes.h"
 
-// A table of the file in both mappings of it, and where its data lie in the file.
+// A table of the file in both mappings, and its offset in the file.
 struct ColdTable {
-    inlay_table view;          // into the mapping of libinlay-file
-    const unsigned char *bare; // into a mapping for bare readers, which reads no page ahead either
+    inlay_table view;          // in libinlay-file's mapping
+    const unsigned char *bare; // in the bare readers' mapping, also without readahead
     std::size_t offset, bytes;
 };
 
 class ColdFile
 {
   public:
-    // Writes the file in TMPDIR, or beside this program: 4 GiB, or a quarter of the free disk if that is less. Ends the
-    // program with a message if that fails. Prints where it lies, and how fast the disk delivers it in order.
+    // Writes the file to TMPDIR, or to this program's folder: 4 GiB, or a quarter of the free disk space if less. On
+    // failure, exits with a message. Prints the folder and the disk's sequential read speed.
     ColdFile();
     ~ColdFile();
     ColdFile(const ColdFile &) = delete;
@@ -31,10 +31,10 @@ class ColdFile
 
     const ColdTable &table(std::size_t width) const; // one of cold_widths
 
-    // Removes its pages from this process and from the system's cache. Returns the share of pages that remained there.
+    // Removes the file's pages from this process and from the system's cache. Returns the share of pages that remained.
     double drop() const;
 
-    // Reads a table in order and then a byte of each page through both mappings.
+    // Reads a table sequentially, then one byte of each page through both mappings.
     void warm(const ColdTable &table) const;
 
     int descriptor() const

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Fills the memory of a shape. Every page is written before it is timed: pages that were never written all map to the
-// same page of zeros.
+// Fills the memory of a shape. Every page is written before it is timed: untouched pages all map to the same zero page.
 #include "shapes/fixture.h"
 
 #include "shapes/table_memory.h"
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpedantic" // it is C
+#pragma GCC diagnostic ignored "-Wpedantic" // a C header
 extern "C" {
 #include "table/element.h"
 }
@@ -18,7 +17,7 @@ extern "C" {
 
 static constexpr std::uint32_t group = 32; // columns per scale of the grouped types
 
-// Allocates [n] floats, `offset` bytes past a page, and fills them.
+// Allocates and fills [n] floats, `offset` bytes past a page.
 static float *fill(Pages<float> &pages, std::size_t n, std::size_t offset, PageSize size = huge_pages)
 {
     pages = make_pages<float>(n + offset / sizeof(float), size);
@@ -27,8 +26,8 @@ static float *fill(Pages<float> &pages, std::size_t n, std::size_t offset, PageS
     return x;
 }
 
-// Returns how many positions the layer of a shape caches; a decoder's caches the most that
-// INLAY_CACHED_POSITIONS_DEFAULT does.
+// Returns how many positions the layer of a shape caches. A decoder caches the maximum of
+// INLAY_CACHED_POSITIONS_DEFAULT.
 static std::size_t cached_positions(const Shape &shape)
 {
     return shape.series == decoding ? 4096 : shape.seq;
@@ -110,7 +109,7 @@ void Fixture::prepare_tokens()
     prepare_visits();
     if (shape.series == compact)
         for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
-            prepare_quantised(static_cast<inlay_element_type>(type));
+            prepare_quantized(static_cast<inlay_element_type>(type));
 }
 
 void Fixture::prepare_visits()
@@ -144,9 +143,9 @@ std::size_t scale_bytes(inlay_element_type type, std::size_t dim)
     return inlay_row_scale_bytes(&table);
 }
 
-void Fixture::prepare_quantised(inlay_element_type type)
+void Fixture::prepare_quantized(inlay_element_type type)
 {
-    Quantised &made = quantised[type];
+    Quantized &made = quantized[type];
     const bool grouped = inlay_row_formats[type].scales == INLAY_SCALES_PER_GROUP;
     const std::size_t row_scales = scale_bytes(type, shape.dim);
     inlay_table_storage storage = inlay_table_storage_of(type, nullptr, shape.dim);
@@ -158,7 +157,7 @@ void Fixture::prepare_quantised(inlay_element_type type)
         made.scales = make_pages<unsigned char>(shape.vocab * row_scales);
         storage.scales = made.scales.get();
     }
-    if (type == INLAY_U4_GROUPED_FLAT) { // without zero points it cannot hold negative values
+    if (type == INLAY_U4_GROUPED_FLAT) { // without zero points it can't hold negative values
         made.zeros = make_pages<unsigned char>((shape.vocab * (shape.dim / group) + 1) / 2);
         storage.zeros = made.zeros.get();
     }
@@ -167,17 +166,17 @@ void Fixture::prepare_quantised(inlay_element_type type)
 
 Fixture::~Fixture()
 {
-    layers_.clear(); // before what they use
+    layers_.clear(); // before the objects they use
     inlay_sinusoid_destroy(sinusoid);
 }
 
-// 2 GiB, or a third of the memory of a machine that has less than 6 GiB.
+// 2 GiB, or a third of memory if the machine has less than 6 GiB.
 static std::size_t small_table_bytes()
 {
     return std::min<std::size_t>(std::size_t{2} << 30, all_memory() / 3);
 }
 
-// The ids of many calls: with rows of 64 bytes they read 256 MiB before any of them comes again.
+// Ids for many calls: with rows of 64 bytes, they read 256 MiB before repeating.
 static constexpr std::size_t small_ids = std::size_t{1} << 22;
 static constexpr std::size_t small_row_bytes_least = 64;
 
@@ -190,14 +189,14 @@ static std::size_t small_memory(const Shape &shape)
 
 void Fixture::prepare_small()
 {
-    static constexpr std::size_t tail_most = 8; // bytes of a rowwise row beside its codes
+    static constexpr std::size_t tail_most = 8; // bytes of a rowwise row besides its codes
     const void *codes = table_memory(shape.pages, small_table_bytes());
     const std::size_t vocab = small_table_bytes() / (row_bytes + tail_most);
     for (const inlay_element_type type : small_types) {
         const std::size_t dim = small_columns(type, shape.dim);
-        quantised[type].tokens = inlay_table_of(type, codes, vocab, dim, inlay_table_row_bytes(type, dim));
+        quantized[type].tokens = inlay_table_of(type, codes, vocab, dim, inlay_table_row_bytes(type, dim));
         if (type == INLAY_I8)
-            quantised[type].tokens.scales =
+            quantized[type].tokens.scales =
                 scale_memory(shape.pages, small_table_bytes() / small_row_bytes_least * sizeof(float));
     }
     out = fill(out_pages_, rows * small_columns(INLAY_U4_ROWWISE, shape.dim), 0, shape.pages);
@@ -221,13 +220,13 @@ std::size_t fixture_bytes(const Shape &shape)
 {
     static constexpr std::size_t layers_most = 16;
     const std::size_t cached_bytes = cached_positions(shape) * shape.dim * sizeof(float);
-    // The output and the embedding table; the learned positions, and the cached sinusoids of each layer.
     if (shape.series == small)
         return small_memory(shape);
     if (shape.series == hashed)
         return ngram_memory(shape);
     if (shape.series & (cold | warm)) // a copy of a table
         return std::size_t{2} << 30;
+    // The output, the table, the learned positions, and the cached sinusoids of each layer.
     std::size_t bytes = (shape.batch * shape.seq + shape.vocab) * shape.dim * sizeof(float) + cached_bytes;
     bytes += layers_most * cached_bytes;
     if (shape.series == compact)

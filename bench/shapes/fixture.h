@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// The memory and the handles of one shape, shared by all its contenders: every contender reads the same table by the
-// same ids and writes the same output. A fixture is built before the clock runs and destroyed before the next shape;
-// it measures nothing.
+// The memory and handles of one shape, shared by all its contenders: each reads the same table with the same ids and
+// writes the same output. A fixture is built before timing starts and destroyed before the next shape. It measures
+// nothing.
 #pragma once
 
 #include "limits/loops.h"
@@ -33,8 +33,8 @@ struct DestroyLayer {
 
 using Layer = std::unique_ptr<inlay_layer, DestroyLayer>;
 
-// A copy of the table in a quantised or 16-bit type.
-struct Quantised {
+// A copy of the table in a quantized or 16-bit type.
+struct Quantized {
     inlay_table tokens{};
 
     Pages<unsigned char> data, scales, zeros;
@@ -42,7 +42,7 @@ struct Quantised {
 
 struct Fixture;
 
-// What makes a layer differ from the most common one.
+// Changes the spec of the default layer.
 using Change = std::function<void(const Fixture &fixture, inlay_layer_spec &spec)>;
 
 struct Fixture {
@@ -53,46 +53,45 @@ struct Fixture {
 
     const Shape shape;
     const std::size_t rows;      // of the output: batch * seq
-    const std::size_t row_bytes; // the stride too
+    const std::size_t row_bytes; // also the stride
     const float scale;           // sqrt(dim)
 
     float *out{};               // [rows, dim]
     inlay_sinusoid *sinusoid{}; // base 10000, interleaved
 
-    // Null or empty where the shape has no tokens.
+    // Null or empty if the shape has no tokens.
     const float *table{};           // [vocab, dim]
-    const std::int32_t *ids{};      // [rows], of the kind that the shape has
-    inlay_table tokens{};           // the view of table
+    const std::int32_t *ids{};      // [rows], of kind shape.ids
+    inlay_table tokens{};           // view of table
     const float *learned{};         // [cached positions, dim], learned positions
-    inlay_table positions{};        // the view of learned
-    inlay_batch batch{};            // the ids, from position 0; for a decoder from a position inside the cached ones
-    inlay_batch different_starts{}; // for a decoder: the same ids, each sequence at a position of its own
+    inlay_table positions{};        // view of learned
+    inlay_batch batch{};            // the ids, from position 0; for a decoder, from a cached position
+    inlay_batch different_starts{}; // for a decoder: the same ids, each sequence at a different position
 
-    // The layer of the contender whose turn it is. Each has a layer of its own, which learns from its calls alone.
+    // The layer of the contender that is running. Each contender has its own, tuned only by its calls.
     mutable inlay_layer *layer{};
 
-    // By type: the tables of the series `small`, which hold whatever the memory holds, and those of the series
-    // `compact`.
-    Quantised quantised[INLAY_ELEMENT_TYPES];
+    // Tables by type. In the series `small` their contents are arbitrary; in `compact` they are quantized copies.
+    Quantized quantized[INLAY_ELEMENT_TYPES];
 
-    std::unique_ptr<NGrams> ngrams; // of the series `hashed`, which has nothing else but `out`
+    std::unique_ptr<NGrams> ngrams; // of the series `hashed`, which uses only this and `out`
 
-    // Rows visited as the library does, all sequences at a few positions before the next ones, so that L1 holds the
-    // position rows; in the order of the batch, for a decoder whose sequences are at different positions; and in that
-    // order, each sequence with one output row.
+    // Orders in which rows are visited. `tiled`: as in the library, all sequences at a few positions before the next
+    // ones, so the position rows stay in L1. `separate`: in batch order, for a decoder whose sequences are at different
+    // positions. `pooled`: in batch order, with one output row per sequence.
     Visits tiled, separate, pooled;
     std::vector<std::int32_t> tiled_outputs; // [rows], the output rows of `tiled`
 
-    // Makes a layer with scale sqrt(dim), and cached sinusoids for all positions, after a change of its spec.
+    // Makes a layer with scale sqrt(dim) and sinusoids cached for all positions, after changing its spec.
     Layer make_layer(const Change &change) const;
 
-    // Sets `layer` to the one of that name, which is made if it is new.
+    // Sets `layer` to the layer `name`, and makes it if necessary.
     void use_layer(const std::string &name, const Change &change) const;
 
-    // Replaces the layer of that name, which has learnt something, by a new one.
+    // Replaces the layer `name` by a new one, which has tuned nothing yet.
     void renew_layer(const std::string &name, const Change &change) const;
 
-    // Returns ids for the next call of a shape of the series `small`: [rows], other ones each time.
+    // Returns ids [rows] for the next call of a shape of the series `small`, different in each call.
     const std::int32_t *next_ids() const;
 
   private:
@@ -100,7 +99,7 @@ struct Fixture {
     void prepare_tokens();
     void prepare_visits();
     void prepare_small();
-    void prepare_quantised(inlay_element_type type);
+    void prepare_quantized(inlay_element_type type);
 
     Pages<float> out_pages_, table_pages_, learned_pages_;
     Pages<std::int32_t> id_pages_;
@@ -109,12 +108,12 @@ struct Fixture {
     mutable std::map<std::string, Layer> layers_;
 };
 
-// Returns whether this machine has memory for the fixture of a shape. A table that the system swaps out would measure
-// the disk.
+// True if this machine has enough memory for the fixture of a shape. A table that is swapped out would measure the
+// disk.
 bool fits(const Shape &shape);
 
-// Returns about how many bytes the fixture of a shape takes.
+// Returns the approximate bytes of a shape's fixture.
 std::size_t fixture_bytes(const Shape &shape);
 
-// Returns the bytes of the array of scales that a row has, in the groups of the benchmarks; 0 without such an array.
+// Returns the bytes of a row's scales in a separate array, with the groups used here; 0 without such an array.
 std::size_t scale_bytes(inlay_element_type type, std::size_t dim);

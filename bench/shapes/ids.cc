@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// All from seeds of their own, so that runs can be compared.
+// All ids come from fixed seeds, so runs can be compared.
 #include "shapes/ids.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ std::vector<std::int32_t> make_ids(Ids kind, std::size_t vocab, std::size_t n)
     std::ifstream file(text_file);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     const std::vector<std::int32_t> words = hash_words(text, vocab);
-    for (std::size_t i = 0; i < n; i++) // the text again and again, if it is too short
+    for (std::size_t i = 0; i < n; i++) // repeats the text if it is too short
         ids[i] = words[i % words.size()];
     return ids;
 }

@@ -12,9 +12,9 @@
 static constexpr std::size_t vocab = 129280;
 static constexpr std::uint32_t order_most = 4; // n-grams have 2 to 4 tokens
 static constexpr std::size_t history = order_most - 1;
-static constexpr std::size_t rows_least = std::size_t{1} << 22; // of all calls before a row comes again
+static constexpr std::size_t rows_least = std::size_t{1} << 22; // rows of all calls before they repeat
 
-// 8 GiB, or a third of the memory of a machine that has less than 24 GiB.
+// 8 GiB, or a third of memory if the machine has less than 24 GiB.
 static std::size_t table_bytes()
 {
     return std::min<std::size_t>(std::size_t{8} << 30, all_memory() / 3);
@@ -62,13 +62,13 @@ NGrams::NGrams(const Shape &shape)
 
 void NGrams::make_handle()
 {
-    // Products of an id and a multiplier stay below 2^63, as Engram has it.
+    // Products of an id and a multiplier stay below 2^63, as in Engram.
     const std::int64_t multipliers[order_most] = {0x1b873593cc9e, 0x2545f4914f6d, 0x1d872b41a9ab, 0x27d4eb2f1657};
     const std::size_t part = table.rows / columns_;
     std::vector<inlay_ngram_column> columns;
     for (std::size_t c = 0; c < columns_; c++) {
         const auto order = static_cast<std::uint32_t>(2 + c * (order_most - 1) / columns_);
-        const auto modulus = static_cast<std::uint32_t>((part - 2 * (c + 1)) | 1); // odd, and another one for each
+        const auto modulus = static_cast<std::uint32_t>((part - 2 * (c + 1)) | 1); // odd, and different for each column
         columns.push_back({order, 0, modulus, 0, c * part});
     }
     inlay_ngram_spec spec = inlay_ngram_spec_default(vocab, order_most, INLAY_NGRAM_MIX_XOR);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Pages from aligned_alloc, so that free needs no size, or from mmap, with the advice that turns them into huge ones or
-// keeps them small. Nothing here writes to them: the caller decides when the system provides the memory.
+// Pages from aligned_alloc, which free() needs no size for, or from mmap, with advice to use huge pages or to avoid
+// them. Nothing here writes to them: the caller decides when the system provides the memory.
 #include "shapes/pages.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-// The huge page of x86-64, and of aarch64 with pages of 4 KiB.
+// The huge page of x86-64, and of aarch64 with 4 KiB pages.
 static constexpr std::size_t huge_page = std::size_t{1} << 21;
 
 static std::size_t whole_pages(std::size_t bytes)
@@ -19,7 +19,7 @@ static std::size_t whole_pages(std::size_t bytes)
     return (bytes + huge_page - 1) / huge_page * huge_page;
 }
 
-// Only advice: a system without huge pages gives small ones to every contender.
+// Only advice: without huge pages in the system, every contender gets small ones.
 static void advise(void *memory, std::size_t bytes, PageSize size)
 {
     madvise(memory, bytes, size == huge_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);

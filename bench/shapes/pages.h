@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// One kind of memory for every contender of a shape: whole huge pages, where the system has them, unless the shape asks
-// for small ones. Everything that is read or written while the clock runs comes from here, the memory of the library's
-// handles included; otherwise a contender could win or lose by the size of its pages.
+// The same kind of memory for every contender of a shape: whole huge pages if the system has them, unless the shape
+// asks for small ones. All memory that is accessed while timing comes from here, including the library's handles.
+// Otherwise page size could decide which contender wins.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ template <class T> using Pages = std::unique_ptr<T[], FreePages>;
 
 enum PageSize : bool { huge_pages = false, small_pages = true };
 
-// Returns memory in pages of that size, or null where there is not enough.
+// Returns memory in pages of that size, or null on failure.
 void *allocate_pages(std::size_t bytes, PageSize size = huge_pages);
 
-// Returns [n] uninitialised elements; throws std::bad_alloc.
+// Returns [n] uninitialized elements; throws std::bad_alloc.
 template <class T> Pages<T> make_pages(std::size_t n, PageSize size = huge_pages)
 {
     void *memory = allocate_pages(n * sizeof(T), size);
@@ -35,10 +35,10 @@ template <class T> Pages<T> make_pages(std::size_t n, PageSize size = huge_pages
     return Pages<T>(static_cast<T *>(memory));
 }
 
-// The same memory for handles of the library.
+// The same memory, for handles of the library.
 extern const inlay_allocator pages_allocator;
 
-// Memory that the system provides and takes back afterwards: each of its pages is touched for the first time.
+// Memory that the system provides and takes back: each of its pages is touched for the first time.
 class FreshPages
 {
   public:
@@ -58,8 +58,8 @@ class FreshPages
     float *begin_;
 };
 
-// Returns the memory of this machine, or its address space if that is smaller.
+// Returns the memory of this machine, or its address space if smaller.
 std::size_t all_memory();
 
-// Returns how much memory is free or can be freed at once; half of all memory where the system does not say.
+// Returns the memory that is free or can be freed at once; half of all memory if unknown.
 std::size_t free_memory();

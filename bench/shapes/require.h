@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What becomes of a call that fails: the time of an error means nothing.
+// Stops on failed calls: the time of an error means nothing.
 #pragma once
 
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 #include <inlay/inlay.h>
 
-// Ends the program if a call failed.
+// Exits if a call failed.
 inline void require(inlay_status status)
 {
     if (status == INLAY_OK)

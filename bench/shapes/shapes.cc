@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Shapes that are made rather than listed, and the names of all shapes.
+// Generated shapes, and the names of all shapes.
 #include "shapes/shapes.h"
 
 #include <algorithm>
@@ -12,15 +12,15 @@ std::vector<Shape> small_shapes()
     static constexpr std::size_t row_bytes[] = {64, 128, 160, 264, 512, 1024, 2048};
     static constexpr std::size_t rows_per_call[] = {24, 64, 8192};
     std::vector<Shape> made;
-    for (const PageSize pages : {small_pages, huge_pages}) // all of one size first: they share the memory of the table
+    for (const PageSize pages : {small_pages, huge_pages}) // in turn: shapes of one size share the table's memory
         for (const std::size_t bytes : row_bytes)
             for (const std::size_t rows : rows_per_call)
                 made.push_back({small, 1, rows, bytes / sizeof(float), 0, 0, one_thread, pages});
     return made;
 }
 
-// Tables of n-grams: rows of 128, 160, 264 and 512 bytes that are copied, and FP8 as Qwen (160 columns, a scale for the
-// whole table) and DeepSeek (256 columns, scales in an array of their own) have it.
+// N-gram tables. Rows of 128, 160, 264 and 512 bytes are copied. FP8 rows are as in Qwen (160 columns, one scale per
+// table) and DeepSeek (256 columns, scales in a separate array).
 struct HashedRows {
     std::size_t columns, dim;
     inlay_element_type type, out_type;
@@ -74,7 +74,7 @@ std::vector<Shape> cold_shapes()
     return made;
 }
 
-// What a random shape of a class may be. Outputs stay below 256 MiB, so that a call takes some ten milliseconds.
+// The range of random shapes in a class. Outputs stay below 256 MiB, so a call takes tens of milliseconds.
 struct Bounds {
     double batch_least, batch_most;
     double bytes_least, bytes_most; // of the output
@@ -84,11 +84,11 @@ static constexpr double mib = 1 << 20;
 static constexpr Bounds bounds[] = {
     {4, 128, 33 * mib, 256 * mib}, // RandomClass::batch
     {1, 1, 17 * mib, 128 * mib},   // RandomClass::one_sequence
-    {1, 32, 0.125 * mib, 4 * mib}, // RandomClass::in_cache, with as much again of rows and of positions
+    {1, 32, 0.125 * mib, 4 * mib}, // RandomClass::in_cache, with as many bytes again of rows and of positions
 };
 static constexpr double table_bytes_most = 1024 * mib;
 
-// A generator whose numbers do not depend on the standard library.
+// A generator whose numbers don't depend on the standard library.
 class Draw
 {
   public:
@@ -100,7 +100,7 @@ class Draw
     {
         return static_cast<double>(random_() >> 11) * 0x1p-53;
     }
-    // Returns a number between the two whose logarithm is uniform.
+    // Returns a number between the two, with a uniform logarithm.
     double between(double least, double most)
     {
         return least * std::pow(most / least, fraction());
@@ -115,7 +115,7 @@ static Shape random_shape(Draw &draw, RandomClass which)
     const Bounds &bound = bounds[static_cast<std::size_t>(which)];
     Shape shape = {drawn, 0, 0, 0, 0};
     shape.dim = static_cast<std::size_t>(draw.between(64, 4096));
-    // A quarter is odd; the others are multiples of 8, as those of models are.
+    // A quarter are odd; the rest are multiples of 8, as in models.
     shape.dim = draw.fraction() < 0.25 ? shape.dim | 1 : (shape.dim + 7) / 8 * 8;
     shape.batch = static_cast<std::size_t>(draw.between(bound.batch_least, bound.batch_most + 0.99));
     const double row_bytes = static_cast<double>(shape.dim * sizeof(float));
@@ -147,7 +147,7 @@ static std::string page_name(const Shape &shape)
     return shape.pages == small_pages ? "_4k" : "_2m";
 }
 
-// Returns the types of table and output, "_fp8_bf16" for example.
+// Returns the types of table and output, e.g. "_fp8_bf16".
 static std::string row_types(const Shape &shape)
 {
     std::string out = shape.out_type == INLAY_F32 ? "_f32" : "_bf16";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Every page is written before it is timed: pages that were never written all map to the same page of zeros.
+// Every page is written before it is timed: untouched pages all map to the same zero page.
 #include "shapes/table_memory.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 void fill_floats(float *x, std::size_t n)
 {
-    for (std::size_t i = 0; i < n; i++) // a multiplicative hash, which vectorises: tables have GiB
+    for (std::size_t i = 0; i < n; i++) // a multiplicative hash, which vectorizes: tables have gigabytes
         x[i] = static_cast<float>(static_cast<std::int32_t>(static_cast<std::uint32_t>(i) * 2654435761u)) * 0x1p-31f;
 }
 
@@ -19,12 +19,12 @@ struct Memory {
     Pages<unsigned char> pages{};
 };
 
-// Returns whether the memory has to be filled, after replacing what is too small or in other pages.
+// Replaces memory that is too small or in other pages. Returns true if it did, so the memory has to be filled.
 static bool replaced(Memory &held, PageSize size, std::size_t bytes)
 {
     if (held.pages && held.size == size && held.bytes >= bytes)
         return false;
-    held.pages.reset(); // before the new memory is allocated
+    held.pages.reset(); // before allocating the new memory
     held.pages = make_pages<unsigned char>(bytes, size);
     held.size = size;
     held.bytes = bytes;
@@ -36,7 +36,7 @@ const void *table_memory(PageSize size, std::size_t bytes)
     static Memory held;
     if (replaced(held, size, bytes)) {
         fill_floats(reinterpret_cast<float *>(held.pages.get()), bytes / sizeof(float));
-        // Without their lowest bits no byte is the NaN of E4M3, which tables of that type do not have.
+        // Clearing the lowest bits leaves no E4M3 NaN, which real tables don't have.
         for (std::size_t at = 0; at < bytes; at++)
             held.pages[at] &= 0xfe;
     }
@@ -45,8 +45,8 @@ const void *table_memory(PageSize size, std::size_t bytes)
 
 const void *scale_memory(PageSize size, std::size_t bytes)
 {
-    // Each is a power of two between 2^-15 and 2^-5, as FP8 tables have them, and four are a float whose products with
-    // int8 do not overflow, 3e29.
+    // Each byte is a power of two from 2^-15 to 2^-5, as in FP8 tables. Four of them are the float 3e29, whose products
+    // with int8 don't overflow.
     static constexpr unsigned char exponents[] = {0x78, 0x79, 0x7a, 0x70};
     static Memory held;
     if (replaced(held, size, bytes))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// The rounds. Between two measurements of a round nothing is allocated, printed or built.
+// The rounds. Nothing is allocated, printed or built between two measurements of a round.
 #include "timing/rounds.h"
 
 #include "timing/thread_pools.h"
@@ -11,13 +11,13 @@ extern "C" {
 
 #include <algorithm>
 
-// Much longer than the microsecond that reading the clock takes. A call that takes longer than this is measured alone.
+// Much longer than the microsecond it takes to read the clock. A call that takes longer is measured alone.
 static constexpr double sample_seconds = 5e-3;
-// Long enough for a cache of tens of MiB to fill with what this contender leaves there: scaling 32 MiB in place takes
-// 2.3 ms after non-temporal stores of another contender, and 1.1 ms from the fourth call on.
+// Long enough to fill a cache of tens of MiB with this contender's data. After another contender's non-temporal stores,
+// scaling 32 MiB in place takes 2.3 ms, and 1.1 ms from the fourth call on.
 static constexpr double warm_up_seconds = 10e-3;
 static constexpr std::size_t warm_up_calls = 2;
-// Before the rounds a layer makes calls until it has settled, or for this long.
+// Before the rounds, a layer makes calls until it has settled, or for this long.
 static constexpr double settling_seconds = 0.5;
 
 static std::vector<Isa> find_isas()
@@ -47,8 +47,8 @@ struct Seconds {
     double thread, wall;
 };
 
-// Measures calls by two clocks. The thread's clock stops while the system gives the core to another process; as no
-// operation on one thread waits for anything, it agrees with the wall clock on an idle machine.
+// Times calls with two clocks. The thread's clock stops while the system gives the core to another process. Operations
+// on one thread wait for nothing, so on an idle machine it agrees with wall time.
 static Seconds seconds_for(const Fixture &fixture, const Contender &contender, std::size_t calls)
 {
     inlay_dispatch_use(contender.isa.kernels);
@@ -61,20 +61,20 @@ static Seconds seconds_for(const Fixture &fixture, const Contender &contender, s
     return {thread, wall};
 }
 
-// Returns how many calls of `one` second each take `seconds`, at least `least`.
+// Returns how many calls of `one` seconds take `seconds`, at least `least`.
 static std::size_t calls_for(double seconds, double one, std::size_t least)
 {
     return std::max(least, static_cast<std::size_t>(seconds / one));
 }
 
-// A contender that takes part in the rounds.
+// A contender in the rounds.
 struct Entry {
     Contender *contender;
-    std::size_t warm_up; // calls before the clock runs
-    std::size_t calls;   // calls that are measured
+    std::size_t warm_up; // untimed calls
+    std::size_t calls;   // timed calls
 };
 
-// Prepares the layer of a contender, which the best ISA makes: a slow one computes sinusoids for seconds.
+// Prepares the layer of a contender. The best ISA creates it: a slow one would compute sinusoids for seconds.
 static void take_turn(const Fixture &fixture, const Contender &contender, bool renew)
 {
     const Operation &operation = *contender.operation;
@@ -101,7 +101,7 @@ static Entry prepare(const Fixture &fixture, Contender &contender)
     return {&contender, calls_for(warm_up_seconds, one, warm_up_calls), calls_for(sample_seconds, one, 1)};
 }
 
-// Returns whether an operation is one of these limits.
+// True if `names` contains the operation.
 static bool lists(const std::vector<std::string> &names, const Operation &limit)
 {
     return std::find(names.begin(), names.end(), limit.name) != names.end();
@@ -151,11 +151,11 @@ static void take_sample(const Fixture &fixture, const Entry &entry)
     contender.wall.push_back(seconds.wall / n);
 }
 
-// After these rounds, loops that cannot be a limit take no part in the others.
+// After these rounds, loops that can't be a limit are dropped.
 static constexpr std::size_t screening_rounds = 2;
 static constexpr double screening_ratio = 1.4;
 
-// Returns the fastest time so far of those limits of a list that store as the given one does.
+// Returns the fastest time so far of the named limits with the same stores as `like`.
 static double fastest_of(const std::vector<std::string> &names, const Contender &like,
                          const std::vector<Contender> &all)
 {
@@ -167,7 +167,7 @@ static double fastest_of(const std::vector<std::string> &names, const Contender 
     return fastest;
 }
 
-// Returns whether a bare loop is much slower than the fastest one with the same stores of every list that has it.
+// True if a bare loop is much slower than the fastest one with the same stores in every list that names it.
 static bool hopeless(const Contender &limit, const std::vector<Contender> &all)
 {
     if (!limit.operation->stores)
@@ -207,7 +207,7 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
             entries.erase(std::remove_if(entries.begin(), entries.end(),
                                          [&](const Entry &entry) { return hopeless(*entry.contender, contenders); }),
                           entries.end());
-        // Another contender goes first in the next round.
+        // The next round starts with another contender.
         std::rotate(entries.begin(), entries.begin() + 1, entries.end());
     }
     for (Contender &contender : contenders) {

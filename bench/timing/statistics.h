@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// What is computed of samples, without knowing what was measured.
+// Statistics of samples, independent of how they were measured.
 #pragma once
 
 #include <algorithm>
@@ -51,13 +51,13 @@ inline std::vector<double> ratios_of(const std::vector<double> &values, const st
     return ratios;
 }
 
-// A ratio of two ways to do a thing of some size.
+// A ratio of two alternatives at some size.
 struct RatioAt {
     double size, ratio;
 };
 
-// Returns the size from which on all ratios are above 1: between two sizes, where the line between the logarithms of
-// their ratios crosses 0. Returns 0 if they are at every size, and infinity if they are not at the largest.
+// Returns the size above which all ratios exceed 1. Interpolates the logarithms of size and ratio between the two
+// nearest sizes. Returns 0 if all ratios exceed 1, and infinity if the largest size's does not.
 inline double equal_at(std::vector<RatioAt> sizes)
 {
     std::sort(sizes.begin(), sizes.end(), [](const RatioAt &a, const RatioAt &b) { return a.size < b.size; });

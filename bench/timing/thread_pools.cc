@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// A pool for each number of threads, driven through the adapter that users copy from examples/executors.
+// One pool per number of threads, used through the adapter in examples/executors.
 #include "timing/thread_pools.h"
 
 #include <cstdio>
@@ -83,7 +83,7 @@ bool start_thread_pools()
     const int core = sched_getcpu();
     const std::size_t cores = static_cast<std::size_t>(CPU_COUNT(&all));
     if (cores > 1) {
-        // A thread inherits the cores of the one that starts it.
+        // A thread inherits its creator's CPU affinity.
         cpu_set_t others = all;
         CPU_CLR(core, &others);
         sched_setaffinity(0, sizeof others, &others);

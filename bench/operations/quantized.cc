@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// The operations on tables of 16-bit and quantised types, and their limits: loops that read the bytes of a row and
-// write as many floats as it has columns. Zero points, of 4 bits for a group of columns, are left out.
+// The operations on tables of 16-bit and quantized types, and their limits: loops that read a row's bytes and write as
+// many floats as it has columns. They don't read zero points, which take 4 bits per group of columns.
 #include "operations/operations.h"
 
-// The rows of a quantised table, without what lies in other arrays.
+// The rows of a quantized table, without scales in separate arrays.
 static BareRows codes(const Fixture &f, inlay_element_type type)
 {
-    const inlay_table &tokens = f.quantised[type].tokens;
+    const inlay_table &tokens = f.quantized[type].tokens;
     return {f.out, tokens.dim, f.rows, f.ids, static_cast<const unsigned char *>(tokens.data), tokens.stride_bytes};
 }
 
-// The same with their scales.
+// The same rows, with their scales.
 static BareRows scaled_codes(const Fixture &f, inlay_element_type type)
 {
     BareRows rows = codes(f, type);
-    rows.scales = static_cast<const unsigned char *>(f.quantised[type].tokens.scales);
+    rows.scales = static_cast<const unsigned char *>(f.quantized[type].tokens.scales);
     rows.scale_bytes = scale_bytes(type, rows.dim);
     return rows;
 }
 
-// The same with position rows.
+// The same rows and scales, with position rows.
 static BareRows positioned_codes(const Fixture &f, inlay_element_type type)
 {
     BareRows rows = scaled_codes(f, type);
@@ -30,7 +30,7 @@ static BareRows positioned_codes(const Fixture &f, inlay_element_type type)
     return rows;
 }
 
-// Returns the name of a type in those of operations, where float16 is f16.
+// Returns a type's name in operation names, where float16 is f16.
 static std::string name_of(inlay_element_type type)
 {
     const std::string name = inlay_element_type_name(type, 0);
@@ -43,7 +43,7 @@ static inlay_element_type type_of(int index)
     return static_cast<inlay_element_type>(index);
 }
 
-// Returns the type whose limits are those of a type: the first one whose rows and scales have as many bytes.
+// Returns the type whose limits also apply to `type`: the first one with as many bytes of rows and scales.
 static inlay_element_type limit_of(inlay_element_type type)
 {
     static constexpr std::size_t dim = 256;
@@ -65,7 +65,7 @@ void add_compact_operations(std::vector<Operation> &all)
         const std::string expand = "expand_" + name_of(limit_of(type)), streams = "streams_" + name_of(limit_of(type));
         all.push_back({Role::kernel, "embed_" + name_of(type), compact, same_stores, 1, in_modes(expand, modes),
                        in_modes(streams, modes), reuse(embed),
-                       [type](const Fixture &f, inlay_layer_spec &spec) { spec.tokens = &f.quantised[type].tokens; }});
+                       [type](const Fixture &f, inlay_layer_spec &spec) { spec.tokens = &f.quantized[type].tokens; }});
         if (limit_of(type) != type)
             continue;
         add_limits(all, expand, compact, 0, 1, modes, [type](const Fixture &f) { return codes(f, type); });
@@ -73,13 +73,13 @@ void add_compact_operations(std::vector<Operation> &all)
     }
 }
 
-// Adds the gather of short rows of that type, and its limits. `passes` counts codes read and floats written.
+// Adds the gather of short rows of a type, and its limits. `passes` counts codes read and floats written.
 static void add_small(std::vector<Operation> &all, inlay_element_type type, unsigned passes)
 {
     const bool scaled = type == INLAY_I8;
     const std::string name = name_of(type), rows = "rows_" + name, streams = "rows_scales_" + name;
     const auto gather = [type](const Fixture &f, float *out, const inlay_executor *executor) {
-        const inlay_table &tokens = f.quantised[type].tokens;
+        const inlay_table &tokens = f.quantized[type].tokens;
         require(inlay_gather(&tokens, f.next_ids(), INLAY_ID_I32, f.rows, 1, out, tokens.dim * sizeof(float), executor,
                              nullptr));
     };
