@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PARTS = 2 }; /* data and scales; zero points, which no file has, are left to page faults */
+enum { PARTS = 3 }; /* data, scales, zero points */
 
 static const size_t id_bytes[] = {[INLAY_ID_I32] = 4, [INLAY_ID_I64] = 8, [INLAY_ID_U8] = 1,
                                   [INLAY_ID_U16] = 2, [INLAY_ID_I16] = 2, [INLAY_ID_U32] = 4};
@@ -21,22 +21,40 @@ bool inlay_rows_are_valid(const inlay_table *table, const void *ids, inlay_id_ty
     return table != NULL && is_id_type && (ids != NULL || count == 0);
 }
 
-/* Returns the bytes that a row has in an array of scales. */
+/* Returns the bytes of a row in the array of scales. */
 static size_t scale_bytes(const inlay_table *table)
 {
-    const bool has_scales = table->extents != NULL ? table->extents->scales != NULL : table->scales != NULL;
-    if (!has_scales)
-        return 0;
     if (table->group > 0)
         return table->dim / table->group * sizeof(float);
-    return table->type == INLAY_E4M3_E8M0 ? table->dim / 32 : sizeof(float);
+    return table->type == INLAY_E4M3_E8M0  ? table->dim / 32
+           : table->type == INLAY_E2M1_F32 ? table->dim / 16 * sizeof(float)
+                                           : sizeof(float);
+}
+
+/* Returns the half bytes of a row of zero points. Rows of INLAY_U4_GROUPED fill whole bytes. */
+static size_t zero_halves(const inlay_table *table)
+{
+    const size_t groups = table->dim / table->group;
+    return table->type == INLAY_U4_GROUPED_FLAT ? groups
+           : table->type == INLAY_U4_GROUPED    ? groups + groups % 2
+                                                : 2 * groups;
 }
 
 struct inlay_rows inlay_rows_of(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count,
                                 size_t page)
 {
-    const size_t row_bytes = inlay_table_row_bytes(table->type, table->dim);
-    return (struct inlay_rows){table, ids, id_type, count, page, row_bytes, scale_bytes(table)};
+    const void *scales = table->extents != NULL ? table->extents->scales : table->scales;
+    const void *zeros = table->extents != NULL ? table->extents->zeros : table->zeros;
+    return (struct inlay_rows){
+        .table = table,
+        .ids = ids,
+        .id_type = id_type,
+        .count = count,
+        .page = page,
+        .row_bytes = inlay_table_row_bytes(table->type, table->dim),
+        .scale_bytes = scales != NULL ? scale_bytes(table) : 0,
+        .zero_halves = zeros != NULL && table->group > 0 ? zero_halves(table) : 0,
+    };
 }
 
 /* Returns ids[i], from any address, loaded once. */
@@ -79,7 +97,7 @@ static struct run bytes_at(const void *array, size_t offset, size_t bytes)
     return (struct run){begin, begin + bytes};
 }
 
-/* Finds the bytes of each part of a row; no bytes of scales that the table does not have. Returns false, and no runs,
+/* Finds the bytes of each part of a row; arrays that the table does not have give no bytes. Returns false, and no runs,
    for an id that is not in the table. */
 static bool find_parts(const struct inlay_rows *rows, size_t i, struct run runs[PARTS])
 {
@@ -91,6 +109,8 @@ static bool find_parts(const struct inlay_rows *rows, size_t i, struct run runs[
     const inlay_table_extent extent = extent_of(table, &row);
     runs[0] = bytes_at(extent.data, row * table->stride_bytes, rows->row_bytes);
     runs[1] = bytes_at(extent.scales, row * rows->scale_bytes, rows->scale_bytes);
+    const size_t zeros = row * rows->zero_halves, zeros_end = zeros + rows->zero_halves;
+    runs[2] = bytes_at(extent.zeros, zeros / 2, (zeros_end + 1) / 2 - zeros / 2);
     return true;
 }
 

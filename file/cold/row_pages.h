@@ -20,7 +20,8 @@ struct inlay_rows {
     size_t count;
     size_t page;        /**< bytes of a page, a power of two */
     size_t row_bytes;   /**< of the data of a row */
-    size_t scale_bytes; /**< of the scales of a row; 0: the table has none beside its data */
+    size_t scale_bytes; /**< of the scales of a row; 0: the table has no array of them */
+    size_t zero_halves; /**< half bytes of the zero points of a row; 0: the table has none */
 };
 
 /** Returns the rows of a call. Nothing is checked but ids where they are used. */

@@ -212,6 +212,69 @@ START_TEST(scales_are_requested_too)
 }
 END_TEST
 
+enum { PAGES_ROWS = 2000, PAGES_DIM = 4096, PAGES_ID = 1000, ARRAYS = 3, ARRAY_BYTES = PAGES_ROWS * PAGES_DIM * 4 };
+
+/* Writes which pages were touched, and makes them untouched again. Returns their number. */
+static size_t take_touched(unsigned char *bytes, unsigned char *flags)
+{
+    size_t count = 0;
+    ck_assert(mincore(bytes, (size_t)ARRAYS * ARRAY_BYTES, flags) == 0);
+    for (size_t i = 0; i < (size_t)ARRAYS * ARRAY_BYTES / page_bytes(); i++)
+        count += flags[i] &= 1;
+    ck_assert(madvise(bytes, (size_t)ARRAYS * ARRAY_BYTES, MADV_DONTNEED) == 0);
+    return count;
+}
+
+/* Compares the pages that are requested and read for a row with those that a gather of it reads. Returns false if there
+   is no such table. */
+static bool row_has_the_pages_of_a_gather(const inlay_table *view, unsigned char *bytes)
+{
+    static unsigned char gathered[ARRAYS * ARRAY_BYTES / 4096], read[sizeof gathered]; /* no page is smaller */
+    static float out[PAGES_DIM];
+    const int32_t id = PAGES_ID;
+    const struct inlay_rows rows = inlay_rows_of(view, &id, INLAY_ID_I32, 1, page_bytes());
+    if (inlay_gather(view, &id, INLAY_ID_I32, 1, 1, out, sizeof out, NULL, NULL) != INLAY_OK)
+        return false;
+    const size_t count = take_touched(bytes, gathered);
+    size_t requested = 0;
+    inlay_rows_request(&rows, 0, SIZE_MAX, &requested);
+    inlay_rows_touch(&rows, 0, 1);
+    take_touched(bytes, read);
+    EXPECT(requested == count, "type %d, group %u: %zu pages are requested, a gather reads %zu", (int)view->type,
+           view->group, requested, count);
+    EXPECT(memcmp(gathered, read, sizeof read) == 0, "type %d, group %u: a gather reads other pages", (int)view->type,
+           view->group);
+    return true;
+}
+
+START_TEST(every_type_has_the_pages_of_a_gather)
+{
+    unsigned char *bytes =
+        mmap(NULL, (size_t)ARRAYS * ARRAY_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ck_assert(bytes != MAP_FAILED);
+#ifdef MADV_NOHUGEPAGE
+    madvise(bytes, (size_t)ARRAYS * ARRAY_BYTES, MADV_NOHUGEPAGE);
+#endif
+    if (take_touched(bytes, (unsigned char[ARRAYS * ARRAY_BYTES / 4096]){0}) > 0) {
+        printf("skipped a test of pages: this system does not tell which ones were touched\n");
+        return;
+    }
+    for (inlay_element_type type = INLAY_F32; inlay_element_type_name(type, 0) != NULL; type++) {
+        const size_t row_bytes = inlay_table_row_bytes(type, PAGES_DIM);
+        size_t tables = 0;
+        for (size_t way = 0; way < 12; way++) { /* data, scales, zero points; without groups, and with three sizes */
+            inlay_table view = inlay_table_of(type, bytes, PAGES_ROWS, PAGES_DIM, row_bytes);
+            view.scales = way % 3 > 0 ? bytes + ARRAY_BYTES : NULL;
+            view.zeros = way % 3 > 1 ? bytes + 2 * (size_t)ARRAY_BYTES : NULL;
+            view.group = way / 3 > 0 ? 16U << way / 3 : 0;
+            tables += row_has_the_pages_of_a_gather(&view, bytes);
+        }
+        EXPECT(tables > 0, "there is no table of type %d", (int)type);
+    }
+    munmap(bytes, (size_t)ARRAYS * ARRAY_BYTES);
+}
+END_TEST
+
 /* ---- Requests --------------------------------------------------------------------------------------------------- */
 
 START_TEST(prefetch_requests_pages_and_maps_none)
@@ -808,8 +871,8 @@ int main(int argc, char **argv)
     const int status = RUN_TESTS(
         argc, argv, "cold tables", NULL, NULL, rows_are_those_of_a_plain_gather, every_type_of_ids_finds_its_rows,
         ids_outside_of_the_table_are_ignored, no_page_outside_of_the_rows_is_read, no_byte_outside_of_the_rows_is_read,
-        scales_are_requested_too, prefetch_requests_pages_and_maps_none, a_large_call_requests_all_pages,
-        neighbouring_rows_are_requested_together, larger_pages_are_requested_whole,
+        scales_are_requested_too, every_type_has_the_pages_of_a_gather, prefetch_requests_pages_and_maps_none,
+        a_large_call_requests_all_pages, neighbouring_rows_are_requested_together, larger_pages_are_requested_whole,
         warm_calls_request_nothing_and_slow_calls_do, cold_calls_turn_requests_on, the_decision_follows_its_definition,
         warm_calls_make_no_system_calls, the_cap_holds_after_every_call, pages_of_others_do_not_empty_it_for_good,
         without_a_cap_all_stays, a_warm_call_under_a_cap_drops_nothing, single_rows_count_under_a_cap,
