@@ -2,7 +2,7 @@
 /*
  * Reads of tables larger than memory: those of a reader that a caller owns, and those of a file, which has a reader of
  * its own and perhaps a cap. A call whose rows are in memory costs two readings of the CPU's counter, or none if it has
- * few pages, and no store. Otherwise pages are requested a window of rows ahead of reading a byte of each, so that the
+ * few pages, and a store every two seconds. Otherwise pages are requested a window of rows ahead of reading a byte of each, so that the
  * disk always has work, its queue is never longer than WINDOW_PAGES, and the caller's gather finds its rows in memory.
  */
 #include "cold/advice.h"
@@ -16,7 +16,12 @@
 enum {
     WINDOW_PAGES = 256, /* requested at once at most: more only wait, in a queue that other readers of the disk share */
     CALIBRATED_NS = 1000000000, /* after which a thread that waits between two clocks changes a tick by 1 % at most */
+    LEAST_SLOW_TICKS = 10,      /* in INLAY_SLOW_NS: counters run at 1 MHz */
+    MOST_SLOW_TICKS = 100000,   /* to 10 GHz */
 };
+
+/* Ticks after which the clock is calibrated again even if its last measurement was far too high: a second at 8 GHz. */
+#define MOST_TICKS ((uint64_t)1 << 33)
 
 /* ---- Clock ------------------------------------------------------------------------------------------------------ */
 
@@ -45,18 +50,26 @@ static uint64_t clock_ticks(void)
 #endif
 }
 
-/* Returns the ticks of INLAY_SLOW_NS, at least one. */
-static size_t slow_ticks(inlay_file_reader *reader)
+/* Returns the ticks of INLAY_SLOW_NS at time `now`, and measures them anew every few seconds: a clock jumps when the
+   machine sleeps or the process moves to another one. Then two measurements disagree, and the next one begins with
+   nothing known. */
+static size_t slow_ticks(inlay_file_reader *reader, uint64_t now)
 {
-    size_t slow = __atomic_load_n(&reader->slow_ticks, __ATOMIC_RELAXED);
-    if (slow > 0)
-        return slow;
-    const uint64_t ns = clock_ns() - reader->start_ns, now = clock_ticks();
-    if (ns > 0 && now > reader->start_ticks)
-        slow = (size_t)((double)INLAY_SLOW_NS * (double)(now - reader->start_ticks) / (double)ns);
-    slow = slow > 0 ? slow : 1;
-    if (ns >= CALIBRATED_NS)
-        __atomic_store_n(&reader->slow_ticks, slow, __ATOMIC_RELAXED);
+    const size_t known = __atomic_load_n(&reader->slow_ticks, __ATOMIC_RELAXED);
+    uint64_t start = __atomic_load_n(&reader->start_ticks, __ATOMIC_RELAXED);
+    const uint64_t usual = (uint64_t)known * (2 * CALIBRATED_NS / INLAY_SLOW_NS);
+    if (now - start < (usual < MOST_TICKS ? usual : MOST_TICKS))
+        return known;
+    const uint64_t now_ns = clock_ns(), ns = now_ns - __atomic_load_n(&reader->start_ns, __ATOMIC_RELAXED);
+    const double measured = (double)INLAY_SLOW_NS * (double)(now - start) / (double)ns;
+    const bool good = measured >= LEAST_SLOW_TICKS && measured <= MOST_SLOW_TICKS;
+    const bool agrees = known == 0 || (measured <= 2 * (double)known && 2 * measured >= (double)known);
+    const size_t slow = good ? (size_t)measured : known > 0 ? known : INLAY_SLOW_NS;
+    if (ns >= CALIBRATED_NS &&
+        __atomic_compare_exchange_n(&reader->start_ticks, &start, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&reader->start_ns, now_ns, __ATOMIC_RELAXED);
+        __atomic_store_n(&reader->slow_ticks, good && agrees ? slow : 0, __ATOMIC_RELAXED);
+    }
     return slow;
 }
 
@@ -67,10 +80,10 @@ static size_t slow_ticks(inlay_file_reader *reader)
 static bool take_sample(inlay_file_reader *reader, const struct inlay_rows *rows, size_t pages_per_row)
 {
     const size_t count = rows->count < INLAY_ADVICE_SAMPLE ? rows->count : INLAY_ADVICE_SAMPLE;
-    const size_t slow = slow_ticks(reader) * pages_per_row;
     const bool requests = inlay_advice_state(reader) == INLAY_ADVICE_ON;
     size_t slow_rows = 0, pages = 0;
     uint64_t before = clock_ticks();
+    const size_t slow = slow_ticks(reader, before) * pages_per_row;
     for (size_t i = 0; i < count; i++) {
         const size_t row = (size_t)((uint64_t)rows->count * i / count);
         if (requests)
@@ -136,7 +149,7 @@ inlay_file_status inlay_file_reader_begin(inlay_file_reader *reader, const inlay
 /* Learns from the time of a call and returns it, in INLAY_SLOW_NS. */
 static double measure(inlay_file_reader *reader, const inlay_file_read *read)
 {
-    const uint64_t ticks = clock_ticks() - read->begin, slow = slow_ticks(reader);
+    const uint64_t now = clock_ticks(), ticks = now - read->begin, slow = slow_ticks(reader, now);
     if (read->requested == 0)
         inlay_advice_measured(reader, ticks > slow * read->pages);
     return (double)ticks / (double)slow;

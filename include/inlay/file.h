@@ -404,7 +404,7 @@ typedef struct inlay_file_reader {
     uint32_t page_bytes;  /**< of a page of the system; 0: rows are in memory, and calls do nothing */
     uint32_t timed_pages; /**< calls of fewer pages are not timed while none are requested */
     size_t slow_ticks;    /**< of the clock, which are long for a page; 0 until enough time has passed to tell */
-    uint64_t start_ns;    /**< when it was initialised */
+    uint64_t start_ns;    /**< when slow_ticks was last measured */
     uint64_t start_ticks; /**< the same instant by the clock of inlay_file_read.begin */
 } inlay_file_reader;
 

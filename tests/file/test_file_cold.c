@@ -513,6 +513,58 @@ START_TEST(warm_calls_make_no_system_calls)
 }
 END_TEST
 
+/* What a reader knows of its clock after the machine slept, or after the process went to another machine. */
+static void let_clock_jump(inlay_file_reader *reader, size_t how, size_t ticks)
+{
+    const uint64_t second_ns = 1000000000;
+    reader->slow_ticks = how == 0 ? 1 : ticks; /* measured in a moment when the counter stood still; else right */
+    if (how == 1)
+        reader->start_ticks += (uint64_t)1 << 50; /* the counter began anew */
+    if (how == 2) {
+        reader->start_ticks -= (uint64_t)1 << 50; /* it went on while the other clock stood still */
+        reader->slow_ticks = 0;
+    }
+    if (how == 3)
+        reader->slow_ticks = 3 * ticks; /* the other machine's counter is faster */
+    reader->start_ns -= 2 * second_ns;
+}
+
+START_TEST(a_clock_that_jumped_is_calibrated_again)
+{
+    enum { READERS = 4, ROWS = 4, LONGEST_MS = 15000 };
+    const float rows[ROWS] = {1, 2, 3, 4};
+    const int32_t ids[ROWS] = {0, 1, 2, 3};
+    const inlay_table table = inlay_table_f32(rows, ROWS, 1);
+    const struct timespec pause = {.tv_nsec = 1000 * 1000};
+    inlay_file_reader readers[READERS], right;
+    inlay_file_read read;
+    inlay_file_reader_init(&right);
+    for (size_t ms = 0; right.slow_ticks == 0 && ms < LONGEST_MS; ms++) {
+        nanosleep(&pause, NULL);
+        ck_assert(inlay_file_reader_begin(&right, &table, ids, INLAY_ID_I32, ROWS, &read) == INLAY_FILE_OK);
+        inlay_file_reader_end(&right, &read);
+    }
+    const size_t ticks = right.slow_ticks;
+    EXPECT(ticks > 0, "the clock is never calibrated");
+    for (size_t i = 0; i < READERS; i++) {
+        inlay_file_reader_init(&readers[i]);
+        let_clock_jump(&readers[i], i, ticks);
+    }
+    for (size_t i = 0; i < READERS; i++) {
+        inlay_file_reader *reader = &readers[i];
+        bool good = false;
+        for (size_t ms = 0; !good && ms < LONGEST_MS; ms++) {
+            nanosleep(&pause, NULL);
+            ck_assert(inlay_file_reader_begin(reader, &table, ids, INLAY_ID_I32, ROWS, &read) == INLAY_FILE_OK);
+            inlay_file_reader_end(reader, &read);
+            good = reader->slow_ticks > ticks / 2 && reader->slow_ticks < 2 * ticks && read.requested == 0;
+        }
+        EXPECT(good, "jump %zu: %zu ticks, not %zu; %zu pages are requested", i, reader->slow_ticks, ticks,
+               read.requested);
+    }
+}
+END_TEST
+
 /* ---- The cap ---------------------------------------------------------------------------------------------------- */
 
 enum { CAP = 6 * MIB };
@@ -874,11 +926,11 @@ int main(int argc, char **argv)
         scales_are_requested_too, every_type_has_the_pages_of_a_gather, prefetch_requests_pages_and_maps_none,
         a_large_call_requests_all_pages, neighbouring_rows_are_requested_together, larger_pages_are_requested_whole,
         warm_calls_request_nothing_and_slow_calls_do, cold_calls_turn_requests_on, the_decision_follows_its_definition,
-        warm_calls_make_no_system_calls, the_cap_holds_after_every_call, pages_of_others_do_not_empty_it_for_good,
-        without_a_cap_all_stays, a_warm_call_under_a_cap_drops_nothing, single_rows_count_under_a_cap,
-        cold_rows_of_any_mapping_are_requested_and_nothing_else, warm_rows_of_any_mapping_cost_nothing,
-        cold_rows_of_any_mapping_turn_requests_on, readers_check_their_arguments, threads_read_what_one_reads,
-        files_in_memory_need_nothing, bad_arguments_are_errors, errno_stays);
+        warm_calls_make_no_system_calls, a_clock_that_jumped_is_calibrated_again, the_cap_holds_after_every_call,
+        pages_of_others_do_not_empty_it_for_good, without_a_cap_all_stays, a_warm_call_under_a_cap_drops_nothing,
+        single_rows_count_under_a_cap, cold_rows_of_any_mapping_are_requested_and_nothing_else,
+        warm_rows_of_any_mapping_cost_nothing, cold_rows_of_any_mapping_turn_requests_on, readers_check_their_arguments,
+        threads_read_what_one_reads, files_in_memory_need_nothing, bad_arguments_are_errors, errno_stays);
     remove_model();
     return status;
 }
