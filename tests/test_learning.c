@@ -8,7 +8,9 @@
 #include "system.h"
 
 #include "dispatch/cpu.h"
+#include "layer/describe.h"
 #include "layer/handle.h"
+#include "layer/plan.h"
 #include "learn/learner.h"
 
 #include <pthread.h>
@@ -288,6 +290,59 @@ START_TEST(explanations_say_what_was_learnt)
 }
 END_TEST
 
+/* Explains a call of one sequence, and returns whether all of its positions would be read. */
+static bool explain(const inlay_layer *layer, size_t length, char text[INLAY_PLAN_TEXT_BYTES])
+{
+    struct inlay_work work;
+    struct inlay_plan plan;
+    const inlay_batch batch = inlay_batch_i32(fixture.ids, 1, length, 1);
+    ck_assert_int_eq(inlay_forward_explain(layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL, text,
+                                           INLAY_PLAN_TEXT_BYTES),
+                     INLAY_OK);
+    ck_assert_int_eq(inlay_describe(&work, layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL), INLAY_OK);
+    inlay_make_plan(&plan, &work, NULL);
+    return plan.positions == INLAY_POSITIONS_READ || length <= plan.compute_tokens;
+}
+
+/* A layer that learns nothing follows what it was given and its tuning else, whatever calls came before. */
+START_TEST(a_layer_that_learns_nothing_keeps_to_what_it_was_given)
+{
+    static const size_t lengths[] = {TOKENS, 1024, 256};
+    char text[INLAY_PLAN_TEXT_BYTES];
+    fixture.spec.learning = INLAY_LEARNING_OFF;
+    for (int computes = 0; computes < 3; computes++) { /* 2: only of calls of another class */
+        inlay_learnt learnt = {.size = sizeof learnt};
+        for (int i = computes < 2 ? 3 : 0; i < (computes < 2 ? 6 : 1); i++) {
+            learnt.samples[i] = 9;
+            learnt.prefetch[i] = INLAY_PREFETCH_NONE;
+            learnt.computes[i] = computes == 1;
+        }
+        fixture.spec.learnt = &learnt;
+        inlay_layer *layer = make_layer_of(&fixture.spec);
+        unsigned char before[sizeof layer->learnt];
+        memcpy(before, &layer->learnt, sizeof before);
+        for (size_t i = 0; i < 40 * 3; i++)
+            forward(layer, 1, lengths[i / 40], fixture.out[0], NULL);
+        EXPECT(memcmp(before, &layer->learnt, sizeof before) == 0, "case %d: calls have changed it", computes);
+        for (size_t i = 0; i < 3; i++) {
+            const bool reads = explain(layer, lengths[i], text);
+            EXPECT(strstr(text, "timed") == NULL && strstr(text, "learns") == NULL, "nothing is timed:\n%s", text);
+            const char *stores = strstr(text, "stores:"), *prefetch = strstr(text, "prefetch:");
+            ck_assert(stores != NULL && prefetch != NULL);
+            EXPECT(strstr(stores, "learnt") == NULL || strstr(stores, "learnt") > prefetch, "no stores are known:\n%s",
+                   text);
+            EXPECT((strstr(prefetch, "learnt") != NULL) == (computes < 2), "case %d:\n%s", computes, text);
+            const bool says = strstr(text, "positions: read") != NULL;
+            EXPECT(reads == says, "case %d, %zu tokens: %s", computes, lengths[i], text);
+            EXPECT(computes == 2 || tested->lanes == 0 || reads == (computes == 0), "case %d: %s", computes, text);
+        }
+        inlay_layer_destroy(layer);
+    }
+    fixture.spec.learnt = NULL;
+    fixture.spec.learning = INLAY_LEARNING_ON;
+}
+END_TEST
+
 /* ---- Threads ---------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 8 };
@@ -344,5 +399,6 @@ int main(int argc, char **argv)
     variable_set("INLAY_CPU", "unknown"); /* on which stores are learnt too */
     return RUN_TESTS(argc, argv, "learning", make_fixture, free_fixture, bits_stay_while_learning, tunings_are_obeyed,
                      wide_rows_give_samples_of_both_sources, what_was_learnt_can_be_kept, what_was_learnt_is_given_on,
-                     the_environment_switches_it_off, explanations_say_what_was_learnt, threads_learn_together);
+                     the_environment_switches_it_off, explanations_say_what_was_learnt,
+                     a_layer_that_learns_nothing_keeps_to_what_it_was_given, threads_learn_together);
 }

@@ -2,8 +2,9 @@
 /*
  * Reads of tables larger than memory: those of a reader that a caller owns, and those of a file, which has a reader of
  * its own and perhaps a cap. A call whose rows are in memory costs two readings of the CPU's counter, or none if it has
- * few pages, and a store every two seconds. Otherwise pages are requested a window of rows ahead of reading a byte of each, so that the
- * disk always has work, its queue is never longer than WINDOW_PAGES, and the caller's gather finds its rows in memory.
+ * few pages, and a store every two seconds. Otherwise pages are requested a window of rows ahead of reading a byte of
+ * each, so that the disk always has work, its queue is never longer than WINDOW_PAGES, and the caller's gather finds
+ * its rows in memory.
  */
 #include "cold/advice.h"
 #include "cold/row_pages.h"

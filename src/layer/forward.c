@@ -36,7 +36,7 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
     if (text_bytes == 0)
         return INLAY_ERROR_SHAPE;
     /* Of a copy, since what was learnt must not change. */
-    struct inlay_learner copy = {.classes = {{.calls = 0}}};
+    struct inlay_learner copy = {.fixed = layer->learnt.fixed};
     if (work.rows > 0) {
         inlay_learnt learnt;
         inlay_learner_read(&layer->learnt, &learnt);

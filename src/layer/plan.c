@@ -87,14 +87,16 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
 static void choose_source(struct inlay_plan *plan, bool in_memory)
 {
     const struct inlay_choices *choices = &plan->moves.choices;
-    const bool tries = choices->tries_source, learnt = choices->either && choices->learns != NULL;
+    const bool tries = choices->tries_source;
     if (!choices->computes && !tries)
         return;
     plan->positions = INLAY_POSITIONS_COMPUTED;
-    plan->positions_reason = !in_memory ? "not all of them are cached"
-                             : learnt   ? "a part has one sequence: the layer learns whether they are read or computed"
-                                        : "a part has one sequence, whose rows take more than compute_bytes";
-    if (learnt) /* a call that is timed as a whole and tries to read computes nothing */
+    plan->positions_reason = !in_memory         ? "not all of them are cached"
+                             : !choices->chosen ? "a part has one sequence, whose rows take more than compute_bytes"
+                             : choices->learns != NULL
+                                 ? "a part has one sequence: the layer learns whether they are read or computed"
+                                 : "a part has one sequence: what the layer has learnt";
+    if (choices->chosen) /* a call that is timed as a whole and tries to read computes nothing */
         plan->compute_tokens = tries && choices->whole && choices->computes ? SIZE_MAX : INLAY_PART_POSITIONS;
     if (tries && !choices->whole)
         plan->read_quarters = choices->computes ? 1 : 3;
@@ -116,8 +118,10 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
     } else if (bytes >> INLAY_EPOCH_LEAST_LOG2 != 0 && work->learner != NULL) {
         plan->epoch = inlay_epoch_begin(work->learner, bytes, plan->moves.stream);
         plan->moves.stream = plan->epoch.streams;
-        plan->stores_reason =
-            plan->epoch.timed ? "both kinds of stores are timed" : "what the layer has learnt of outputs of this size";
+        if (plan->epoch.timed)
+            plan->stores_reason = "both kinds of stores are timed";
+        else if (plan->epoch.chosen)
+            plan->stores_reason = "what the layer has learnt of outputs of this size";
     }
 }
 

@@ -203,22 +203,28 @@ bool inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part
     if (learner == NULL || part_bytes < INLAY_LEARN_LEAST_BYTES)
         return false;
     struct inlay_class *class = &learner->classes[class_of(bytes, lone)];
+    const bool known = class->samples > 0;
+    if (learner->fixed && !known)
+        return false;
     choices->learns = class;
+    choices->chosen = choices->either;
     /* A quarter of what is timed by pieces may try the other source: that has to hold a piece. */
     choices->whole = part_bytes < (choices->either ? 8 : 4) * INLAY_LEARN_PART_BYTES;
     for (int computes = 0; computes < 2; computes++) {
         if (class->best[computes] != INLAY_PREFETCH_AUTOMATIC)
             choices->prefetch[computes] = best_strategy(choices, computes);
-        class->best[computes] = choices->prefetch[computes];
+        if (!learner->fixed)
+            class->best[computes] = choices->prefetch[computes];
     }
-    if (class->computes == COMPUTES_UNKNOWN)
+    const uint32_t source = class->computes;
+    if (source != COMPUTES_UNKNOWN)
+        choices->computes = choices->either ? source == COMPUTES_YES : choices->computes;
+    else if (!learner->fixed)
         class->computes = choices->computes ? COMPUTES_YES : COMPUTES_NO;
-    else if (choices->either)
-        choices->computes = class->computes == COMPUTES_YES;
     choices->tries_source = !learner->fixed && tries_source(choices);
     if (learner->fixed)
         choices->learns = NULL;
-    return class->samples > 0;
+    return known;
 }
 
 /* ---- Parts of calls --------------------------------------------------------------------------------------------- */
@@ -297,16 +303,18 @@ struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t 
     enum { TIMED_CALLS = 2 * INLAY_EPOCH_CALLS, SETTLED_CALLS = 1024 };
     const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
     struct inlay_epochs *epochs = &learner->epochs[inlay_least(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_LEARNT_SIZES - 1)];
-    const uint32_t index = epochs->calls++ % (TIMED_CALLS + SETTLED_CALLS);
-    const bool timed = index < TIMED_CALLS && !learner->fixed, others = timed && index >= INLAY_EPOCH_CALLS;
-    if (epochs->stores != INLAY_STORES_AUTOMATIC)
-        streams = epochs->stores == INLAY_STORES_STREAMED;
+    const uint32_t index = learner->fixed ? TIMED_CALLS : epochs->calls++ % (TIMED_CALLS + SETTLED_CALLS);
+    const bool timed = index < TIMED_CALLS, others = timed && index >= INLAY_EPOCH_CALLS;
+    const uint32_t stores = epochs->stores;
+    if (stores != INLAY_STORES_AUTOMATIC)
+        streams = stores == INLAY_STORES_STREAMED;
     return (struct inlay_epoch_call){
         .learner = learner,
         .epochs = epochs,
         .bytes = bytes,
         .index = index,
         .timed = timed,
+        .chosen = stores != INLAY_STORES_AUTOMATIC,
         .streams = streams != others,
         .begin = timed ? inlay_ticks() : 0,
     };

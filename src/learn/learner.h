@@ -64,6 +64,7 @@ struct inlay_choices {
     inlay_prefetch prefetch[2];           /* likewise, strategies that they can follow */
     bool computes;                        /* whether positions are computed */
     bool either;                          /* they could be read as well */
+    bool chosen;                          /* the layer chooses between both, not compute_bytes */
     bool whole;                           /* a part of the call is timed as a whole */
     bool tries_source;                    /* a quarter of the call, or all of a call that is timed as a whole, takes
                                              its positions from the other source, to be timed */
@@ -158,7 +159,8 @@ struct inlay_epoch_call {
     size_t bytes;
     uint32_t index;
     bool streams;
-    bool timed; /* and is to be ended */
+    bool timed;  /* and is to be ended */
+    bool chosen; /* the faster stores are known */
     uint64_t begin;
 };
 
