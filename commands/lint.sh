@@ -24,6 +24,8 @@ lint() {
     python3 tests/includes.py .
     say "cppcheck"
     cppcheck_all $directory
+    say "atomics as subscripts"
+    atomics_as_subscripts $directory
     say "clang-tidy"
     python3 tests/tidy.py "$clang_tidy" $directory
     echo "no findings"
@@ -50,4 +52,13 @@ cppcheck_all() {
         -D__linux__=1 -D__GNUC__=12 -D__x86_64__=1 -D__SSE2__=1 -D__AVX2__=1 -D__FMA__=1 -D__F16C__=1 -D__AVX512F__=1 \
         -D__AVX512VL__=1 -D__AVX512DQ__=1 -D__AVX512BW__=1 -D__NO_MATH_ERRNO__=1 -DUCHAR_MAX=255 \
         --template='{file}:{line}: {severity}: {message} [{id}]'
+}
+
+# atomics_as_subscripts DIRECTORY: finds atomics that are subscripts. gcc reads these like any other variable.
+atomics_as_subscripts() {
+    local found matcher='arraySubscriptExpr(hasIndex(implicitCastExpr(hasCastKind("CK_AtomicToNonAtomic"))))'
+    # shellcheck disable=SC2046 # no path has a space
+    found=$("${clang_tidy/tidy/query}" -p "$1" -c "set output diag" -c "match $matcher" \
+        $(git ls-files 'src/*.c' 'file/*.c' 'tools/*.c' 'python/src/*.c') 2>&1 | grep -A 2 "binds here" || true)
+    [ -z "$found" ] || { echo "$found" >&2 && return 1; }
 }

@@ -144,7 +144,8 @@ END_TEST
 /* Whether the best strategy of a source has all of its samples. */
 static bool has_samples(const struct inlay_class *class, int source)
 {
-    return class->arms[source][class->best[source]].count >= INLAY_LEARN_SAMPLES;
+    const uint32_t best = class->best[source];
+    return class->arms[source][best].count >= INLAY_LEARN_SAMPLES;
 }
 
 /* Rows of many pairs are computed piece by piece: even a few hundred tokens give samples of both sources. */

@@ -101,7 +101,9 @@ static void settle_strategy(struct inlay_class *class, bool computes)
 /* Lets the other source of positions take its place if it is faster. */
 static void settle_source(struct inlay_class *class)
 {
-    const uint32_t ticks[2] = {median(&class->arms[0][class->best[0]]), median(&class->arms[1][class->best[1]])};
+    /* gcc would read an atomic that is a subscript like any other variable. */
+    const uint32_t best[2] = {class->best[0], class->best[1]};
+    const uint32_t ticks[2] = {median(&class->arms[0][best[0]]), median(&class->arms[1][best[1]])};
     const bool computes = class->computes == COMPUTES_YES;
     if (ticks[computes] != unknown && is_faster(ticks[!computes], ticks[computes]))
         class->computes = computes ? COMPUTES_NO : COMPUTES_YES;
