@@ -6,6 +6,7 @@
 #include "calls.h"
 
 #include <fenv.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Returns whether the layer of a call may be cut into shards, and its tokens all have rows in the output. */
@@ -196,6 +197,117 @@ START_TEST(default_cache_is_as_promised)
 }
 END_TEST
 
+/* Overwrites what a handle was made from, and frees it: a use of it would read nonsense. */
+static void scrap(void *memory, size_t bytes)
+{
+    memset(memory, 0xee, bytes);
+    free(memory);
+}
+
+static void *copy_of(const void *from, size_t bytes)
+{
+    void *copy = malloc(bytes);
+    ck_assert_ptr_nonnull(copy);
+    return memcpy(copy, from, bytes);
+}
+
+/* What headers call copied is free again when a handle is made; gamma and beta are read by every call. */
+START_TEST(handles_copy_specs_and_keep_pointers_to_arrays)
+{
+    enum { ROWS = 6, DIM = 8, IDS = 3 };
+    static const float rows[3][ROWS][DIM] = {{{1, 5, 2}, {3, 1, 4}}, {{2, 7, 1}, {8, 2, 8}}, {{1, 8, 2}, {8, 4, 5}}};
+    static const int32_t ids[IDS] = {1, 0, 1}, segments[IDS] = {0, 1, 1};
+    float gamma[DIM], beta[DIM] = {0}, out[3][IDS][DIM];
+    const inlay_table_extent extents[2] = {{rows[0], NULL, NULL, 0}, {rows[0][1], NULL, NULL, 1}};
+    inlay_table views[3] = {inlay_table_in_extents(inlay_table_f32(NULL, ROWS, DIM), extents, 2, 0),
+                            inlay_table_f32(rows[1], ROWS, DIM), inlay_table_f32(rows[2], ROWS, DIM)};
+    inlay_tuning tuning = inlay_tuning_default();
+    inlay_learnt learnt = {.size = sizeof learnt};
+    inlay_layer_spec spec = inlay_layer_spec_default(NULL);
+    for (int i = 0; i < DIM; i++)
+        gamma[i] = 1;
+    spec.norm = INLAY_NORM_LAYER;
+    spec.gamma = gamma;
+    spec.beta = beta;
+    inlay_layer *layers[2];
+    for (int scrapped = 0; scrapped < 2; scrapped++) {
+        void *parts[] = {copy_of(&views[0], sizeof views[0]), copy_of(&views[1], sizeof views[1]),
+                         copy_of(&views[2], sizeof views[2]), copy_of(&tuning, sizeof tuning),
+                         copy_of(&learnt, sizeof learnt)};
+        const size_t bytes[] = {sizeof views[0], sizeof views[1], sizeof views[2], sizeof tuning, sizeof learnt};
+        inlay_layer_spec *copy = copy_of(&spec, sizeof spec);
+        copy->tokens = parts[0];
+        copy->positions = parts[1];
+        copy->segments = parts[2];
+        copy->tuning = parts[3];
+        copy->learnt = parts[4];
+        ck_assert_int_eq(inlay_layer_create(copy, NULL, &layers[scrapped]), INLAY_OK);
+        inlay_batch batch = inlay_batch_i32(ids, 1, IDS, 2);
+        batch.segment_ids = segments;
+        batch.segment_id_type = INLAY_ID_I32;
+        if (scrapped == 0)
+            ck_assert_int_eq(inlay_forward(layers[0], &batch, out[0], sizeof out[0][0], NULL, NULL), INLAY_OK);
+        for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+            scrap(parts[i], bytes[i]);
+        scrap(copy, sizeof *copy);
+        ck_assert_int_eq(inlay_forward(layers[scrapped], &batch, out[1], sizeof out[0][0], NULL, NULL), INLAY_OK);
+        EXPECT(memcmp(out[0], out[1], sizeof out[0]) == 0, "a layer reads what it should have copied");
+        beta[0] = 4;
+        gamma[1] = 0;
+        ck_assert_int_eq(inlay_forward(layers[scrapped], &batch, out[2], sizeof out[0][0], NULL, NULL), INLAY_OK);
+        EXPECT(out[2][0][0] == out[0][0][0] + 4 && out[2][0][1] == 0, "gamma or beta was copied");
+        beta[0] = 0;
+        gamma[1] = 1;
+        inlay_layer_destroy(layers[scrapped]);
+    }
+}
+END_TEST
+
+START_TEST(sinusoids_and_ngrams_copy_their_arrays)
+{
+    enum { DIM = 8, IDS = 4, LENGTH = 2 };
+    static const double frequencies[DIM / 2] = {1, 0.5, 0.25, 0.125};
+    static const int64_t multipliers[LENGTH] = {3, 5}, resets[1] = {2}, masks[1] = {3};
+    static const inlay_ngram_column column = {.length = LENGTH, .modulus = 97, .offset = 10};
+    static const int32_t ids[IDS] = {1, 2, 3, 4};
+    float out[2][DIM];
+    int32_t found[2][IDS];
+    for (int scrapped = 0; scrapped < 2; scrapped++) {
+        double *inv_freq = copy_of(frequencies, sizeof frequencies);
+        inlay_sinusoid_spec formula = inlay_sinusoid_spec_default(DIM);
+        formula.inv_freq = inv_freq;
+        inlay_sinusoid *sinusoid;
+        ck_assert_int_eq(inlay_sinusoid_create(&formula, NULL, &sinusoid), INLAY_OK);
+        inlay_ngram_spec hash = inlay_ngram_spec_default(10, LENGTH, INLAY_NGRAM_MIX_ADD);
+        void *arrays[] = {copy_of(multipliers, sizeof multipliers), copy_of(resets, sizeof resets),
+                          copy_of(masks, sizeof masks), copy_of(&column, sizeof column)};
+        hash.multipliers = arrays[0];
+        hash.resets = arrays[1];
+        hash.masks = arrays[2];
+        hash.columns = arrays[3];
+        hash.vectors = hash.reset_count = hash.mask_count = hash.column_count = 1;
+        inlay_ngram *ngram;
+        ck_assert_int_eq(inlay_ngram_create(&hash, NULL, &ngram), INLAY_OK);
+        for (int i = 0; scrapped && i < DIM / 2; i++)
+            inv_freq[i] = -1;
+        for (size_t i = 0; scrapped && i < sizeof arrays / sizeof *arrays; i++)
+            memset(arrays[i], 0xee, sizeof resets);
+        const inlay_ngram_batch batch = inlay_ngram_batch_i32(ids, 1, IDS);
+        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 9, 1, INLAY_F32, out[scrapped], sizeof out[0], NULL), INLAY_OK);
+        ck_assert_int_eq(
+            inlay_ngram_ids(ngram, &batch, 0, 1, INLAY_ID_I32, found[scrapped], sizeof found[0][0], NULL, NULL),
+            INLAY_OK);
+        inlay_sinusoid_destroy(sinusoid);
+        inlay_ngram_destroy(ngram);
+        free(inv_freq);
+        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+            free(arrays[i]);
+    }
+    EXPECT(memcmp(out[0], out[1], sizeof out[0]) == 0, "a sinusoid reads frequencies of the caller's");
+    EXPECT(memcmp(found[0], found[1], sizeof found[0]) == 0, "an n-gram handle reads arrays of the caller's");
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("layer");
@@ -206,6 +318,8 @@ int main(int argc, char **argv)
     tcase_add_test(promises, padding_keeps_its_row);
     tcase_add_test(promises, subnormal_options_raise_nothing);
     tcase_add_test(promises, default_cache_is_as_promised);
+    tcase_add_test(promises, handles_copy_specs_and_keep_pointers_to_arrays);
+    tcase_add_test(promises, sinusoids_and_ngrams_copy_their_arrays);
     suite_add_tcase(suite, promises);
     return run_suite(argc, argv, suite);
 }

@@ -107,7 +107,7 @@ INLAY_API const char *inlay_isa_at(size_t index, int *runs);
  * handle. Where a function takes a pointer to an allocator, null means malloc and free.
  */
 typedef struct inlay_allocator {
-    void *ctx; /**< passed to both functions */
+    void *ctx; /**< passed to both functions; valid until the last handle made with it is destroyed */
     /** Returns memory aligned as malloc's is, or null. Must not be null itself. */
     void *(*allocate)(void *ctx, size_t bytes);
     /** Releases memory. It is never called with null. Must not be null itself. */

@@ -65,6 +65,8 @@
  *   the first call of all, or inlay_init() before it, which asks the CPU and reads the environment. After inlay_init()
  *   they may be called in a signal handler, except for inlay_forward_explain(). Calls change nothing in a handle but
  *   the atomic variables in which a layer learns its speed, and these change no result.
+ * - A handle copies its spec and the structs in it. Of arrays it copies those whose comments say so. The others stay
+ *   the caller's and must outlive the handle. All other functions use what they are given during the call alone.
  * - Specs, views, batches and tunings begin with their size, so that later versions can append fields; the
  *   functions named default, and the constructors of views and batches, fill it in. A struct larger than this version
  *   knows is accepted if the unknown rest of it is zero. A size above 1024 is an error. Fields named `reserved`

@@ -114,7 +114,8 @@ INLAY_API inlay_tuning inlay_tuning_default(void);
 /** What is known of this CPU. */
 typedef struct inlay_tuning_source {
     size_t size;          /**< sizeof(inlay_tuning_source) */
-    const char *measured; /**< the kind of CPU that was measured, such as "AMD Zen 4"; null: not this one */
+    const char *measured; /**< the kind of CPU that was measured, such as "AMD Zen 4", a constant; null: not
+                               this one */
     size_t l1_bytes;      /**< data cache of a core, as an x86-64 CPU reports it; 0: no report, as on all others */
     size_t l2_bytes;      /**< likewise. Calls whose rows L2 holds prefetch less */
     size_t l3_bytes;      /**< likewise. It decides nothing, since virtual machines report any size */
@@ -146,8 +147,8 @@ typedef struct inlay_learnt {
     uint32_t samples[INLAY_LEARNT_CLASSES]; /**< parts of calls that were timed; 0: none yet */
     uint8_t prefetch[INLAY_LEARNT_CLASSES]; /**< the inlay_prefetch that was fastest */
     uint8_t computes[INLAY_LEARNT_CLASSES]; /**< 1: positions are computed even if they are cached */
-    uint8_t stores[INLAY_LEARNT_SIZES];     /**< the inlay_stores: non-temporal if calls gain 1.3 times by them; 0: not
-                                               learnt */
+    uint8_t stores[INLAY_LEARNT_SIZES];     /**< the inlay_stores: non-temporal if a call and one read of its output are
+                                               3 % faster with them; 0: not known yet */
     uint8_t reserved[4];                    /**< 0 */
 } inlay_learnt;
 
@@ -171,8 +172,10 @@ typedef struct inlay_layer_spec {
                                          segments of a shard are INLAY_ERROR_OPTION */
     const inlay_sinusoid *sinusoid; /**< positions by formula, of the same dim, which must outlive the layer; null:
                                        none. With 16-bit outputs dim is at most 4096 */
-    const inlay_table *positions;   /**< learned positions [rows, dim]; null: none. Not together with a sinusoid */
-    const inlay_table *segments;    /**< token-type (segment) embeddings [types, dim]; null: none */
+    const inlay_table *positions;   /**< learned positions [rows, dim]; null: none. The data must outlive the layer. Not
+                                       together with a sinusoid */
+    const inlay_table *segments;    /**< token-type (segment) embeddings [types, dim]; null: none. The data must outlive
+                                       the layer */
     const inlay_tuning *tuning;     /**< copied by inlay_layer_create() and obeyed; null: inlay_tuning_default(), from
                                          which the layer learns */
     size_t cached_positions;   /**< rows of the sinusoid that inlay_layer_create() computes and keeps; 0: none. Later
@@ -192,8 +195,10 @@ typedef struct inlay_layer_spec {
                                             0 without segments */
     inlay_norm norm;                   /**< the norm after the sum. With 16-bit outputs dim is at most 4096 */
     float epsilon;                     /**< of the norm, finite, >= 0 */
-    const void *gamma;                 /**< float32 [dim] of the norm, at any address; null: ones */
-    const void *beta;                  /**< float32 [dim] of INLAY_NORM_LAYER, at any address; null: no such term */
+    const void *gamma;                 /**< float32 [dim] of the norm, at any address; null: ones. Not copied: it must
+                                            outlive the layer, and each call reads it */
+    const void *beta;                  /**< float32 [dim] of INLAY_NORM_LAYER, at any address; null: no such term. Not
+                                            copied, like gamma */
     inlay_pooling pooling;             /**< one row per sequence; dim is at most 4096, without positions and segments */
     inlay_element_type out_type; /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded to nearest even; NaN stays NaN */
     const void *token_mapping;   /**< null: id i takes row i. Else [token_mapping_length] of token_mapping_type, at any
@@ -257,7 +262,9 @@ typedef struct inlay_layer inlay_layer;
 /**
  * Makes a layer.
  *
- * @param spec       what the layer computes; it, its views and its tuning are copied, the data of its tables is not
+ * @param spec       what the layer computes. It is copied, with its views, its tuning and `learnt`. Not copied, and to
+ *                   outlive the layer: the sinusoid, the data and extents of tables, gamma, beta, the token mapping and
+ *                   token weights
  * @param allocator  null: malloc and free
  * @param layer      where to write the new handle; null is written if the call fails
  * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or _OVERFLOW for a field of `spec`; INLAY_ERROR_ID if a
@@ -277,7 +284,8 @@ INLAY_API inlay_status inlay_layer_learnt(const inlay_layer *layer, inlay_learnt
 /** The value of inlay_batch.length of a ragged batch that stands for offsets[sequences]. */
 #define INLAY_LENGTH_FROM_OFFSETS SIZE_MAX
 
-/** What a forward call reads. Start from inlay_batch_i32(), inlay_batch_i64() or inlay_batch_ragged(). */
+/** What a forward call reads. Start from inlay_batch_i32(), inlay_batch_i64() or inlay_batch_ragged(). Nothing keeps
+    its pointers after the call. */
 typedef struct inlay_batch {
     size_t size;              /**< sizeof(inlay_batch) */
     const void *ids;          /**< token ids [sequences, length], or [length] with offsets, at any address; each in

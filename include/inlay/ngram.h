@@ -119,7 +119,7 @@ INLAY_API void inlay_ngram_destroy(inlay_ngram *ngram);
 /* ---- The batch -------------------------------------------------------------------------------------------------- */
 
 /** Ids and the ids before them. Start from inlay_ngram_batch_i32(), inlay_ngram_batch_i64() or
-    inlay_ngram_batch_ragged(), then set history. */
+    inlay_ngram_batch_ragged(), then set history. Nothing keeps its pointers after the call. */
 typedef struct inlay_ngram_batch {
     size_t size;            /**< sizeof(inlay_ngram_batch) */
     const void *ids;        /**< token ids [sequences, length], or [length] with offsets, at any address; each in
@@ -213,7 +213,8 @@ typedef enum inlay_ngram_combine {
                                  added, not even 0, so that -0 stays -0; without any row the sum is 0 */
 } inlay_ngram_combine;
 
-/** The tables of an n-gram handle, and what is made of their rows. Start from inlay_ngram_lookup_default(). */
+/** The tables of an n-gram handle, and what is made of their rows. Start from inlay_ngram_lookup_default(). Nothing
+    keeps its pointers after the call. */
 typedef struct inlay_ngram_lookup {
     size_t size;                      /**< sizeof(inlay_ngram_lookup) */
     const inlay_table *const *tables; /**< [table_count] tables of any element types, all of the same dim, none a shard.

@@ -259,7 +259,7 @@ typedef struct inlay_rotary_spec {
                                   factors 0.1 w ln(factor) + 1, each in [0, 100] */
     double mscale_all_dim;   /**< YaRN: see mscale; both are used only if neither is 0, as in Hugging Face */
     double attention_factor; /**< YaRN, LongRoPE: 0 for the formula, or the factor itself, 2^-20 to 2^10 */
-    const double *short_factors; /**< LongRoPE: [dim / 2], aligned, each in [2^-20, 2^20] */
+    const double *short_factors; /**< LongRoPE: [dim / 2], aligned, each in [2^-20, 2^20]. No call keeps it */
     const double *long_factors;  /**< LongRoPE: likewise; both arrays are needed and validated */
 } inlay_rotary_spec;
 

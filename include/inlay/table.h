@@ -139,7 +139,8 @@ typedef struct inlay_table {
     size_t first_row;   /**< of a shard: the table holds rows [first_row, first_row + rows) of a vocabulary */
     size_t vocab;       /**< of a shard: rows of the whole vocabulary; 0: the table is the whole vocabulary */
     const inlay_table_extent *extents; /**< null, or [extent_count]: the arrays that hold the rows, in the order of
-                                          rows. Then data, scales and zeros above are null */
+                                          rows. Then data, scales and zeros above are null. Copies of the view share
+                                          this array: it must outlive them */
     size_t extent_count;               /**< number of extents, >= 1 with extents; else 0 */
     size_t extent_rows; /**< rows of every extent but the last, which has no more; 0: extents of any length, or none */
 } inlay_table;
