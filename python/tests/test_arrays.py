@@ -2,6 +2,10 @@
 """Every kind of array as an argument and as an output, and what outputs may not be."""
 
 import array
+import ctypes
+import hashlib
+import itertools
+import zlib
 
 import numpy
 import pytest
@@ -277,3 +281,61 @@ def test_without_numpy(table):
         assert isinstance(inlay.quantize(data, "i8").data, memoryview)
     finally:
         inlay._core.use_numpy(numpy)
+
+
+def granted(array, flags):
+    """What an array answers to a request of the buffer protocol, or the type of its error."""
+
+    class Buffer(ctypes.Structure):
+        _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.py_object)] + [
+            (name, kind)
+            for kind, names in [
+                (ctypes.c_ssize_t, ["len", "itemsize"]),
+                (ctypes.c_int, ["readonly", "ndim"]),
+                (ctypes.c_char_p, ["format"]),
+                (ctypes.POINTER(ctypes.c_ssize_t), ["shape", "strides", "suboffsets"]),
+                (ctypes.c_void_p, ["internal"]),
+            ]
+            for name in names
+        ]
+
+    buffer = Buffer()
+    try:
+        ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(array), ctypes.byref(buffer), flags)
+    except BufferError as error:
+        return type(error)
+    dims = range(buffer.ndim)
+    lengths = buffer.shape[: len(dims)] if buffer.shape and dims else None
+    # Strides of one row are never used, nor are those of an array without elements.
+    used = [i for i in dims if buffer.strides and lengths[i] > 1 and buffer.len]
+    strides = bool(buffer.strides and dims), [buffer.strides[i] for i in used]
+    answer = buffer.len, buffer.itemsize, buffer.readonly, buffer.ndim, buffer.format, lengths, strides, bool(buffer.suboffsets)
+    ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
+    return answer
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4), (1, 4), (4, 1), (1, 1), (0, 4), (4, 0), (2, 3, 4), (2, 1, 1)])
+def test_buffers_are_granted_as_memoryview_grants_them(tmp_path, shape):
+    array = numpy.arange(numpy.prod(shape, dtype=int), dtype="i4").reshape(shape)
+    numpy.save(tmp_path / "x.npy", array)
+    tensor = inlay.open(tmp_path / "x.npy").tensors["data"]
+    array.flags.writeable = False
+    bits = [1, 4, 8, 0x10, 0x20, 0x40, 0x80, 0x100]  # of PyBUF_WRITABLE, _FORMAT, _ND and so on
+    for chosen in itertools.product([0, 1], repeat=len(bits)):
+        flags = sum(bit for bit, is_chosen in zip(bits, chosen) if is_chosen)
+        flags |= 0x10 if flags & 0x1E0 else 0  # other layouts include strides, and strides a shape
+        flags |= 8 if flags & 0x10 else 0
+        assert granted(tensor, flags) == granted(memoryview(array), flags), hex(flags)
+
+
+def test_buffers_of_outputs_are_granted_as_memoryview_grants_them(table):
+    output = inlay.Layer(table)(numpy.zeros(200, int))
+    for flags in (0, 1, 4, 8, 0x18, 0x1C, 0x38, 0x58, 0x98, 0x118):
+        assert granted(output.base, flags) == granted(memoryview(output), flags), hex(flags)
+
+
+@pytest.mark.parametrize("read", [zlib.crc32, bytes, bytearray, lambda x: hashlib.sha256(x).hexdigest(), lambda x: b"".join([x])])
+def test_bytes_of_tensors(tmp_path, read):
+    array = numpy.arange(12, dtype="f4").reshape(3, 4)
+    numpy.save(tmp_path / "x.npy", array)
+    assert read(inlay.open(tmp_path / "x.npy").tensors["data"]) == read(array)

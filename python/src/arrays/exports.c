@@ -27,16 +27,24 @@ void exported_init(struct exported *exported, void *data, enum dtype dtype, int 
 int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer, int flags)
 {
     buffer->obj = NULL;
+    const bool shaped = (flags & PyBUF_ND) != 0;
+    int long_dims = 0;
+    for (int i = 0; i < exported->dims; i++)
+        long_dims += exported->shape[i] > 1;
     if (exported->read_only && (flags & PyBUF_WRITABLE) != 0)
         return raise_error(PyExc_BufferError, "the memory of the array is read-only: request it without writing");
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && long_dims > 1 && exported->bytes > 0)
+        return raise_error(PyExc_BufferError, "the array is in C order, not in Fortran order: request C order");
+    if (!shaped && (flags & PyBUF_FORMAT) != 0)
+        return raise_error(PyExc_BufferError, "elements with a format have a shape: request both, or plain bytes");
     buffer->buf = exported->data;
     buffer->obj = Py_NewRef(self);
     buffer->len = exported->bytes;
     buffer->readonly = exported->read_only;
     buffer->itemsize = dtype_infos[exported->dtype].bytes;
     buffer->format = flags & PyBUF_FORMAT ? exported->format : NULL;
-    buffer->ndim = exported->dims;
-    buffer->shape = flags & PyBUF_ND ? exported->shape : NULL;
+    buffer->ndim = shaped ? exported->dims : 1;
+    buffer->shape = shaped ? exported->shape : NULL;
     buffer->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? exported->stride_bytes : NULL;
     buffer->suboffsets = NULL;
     buffer->internal = NULL;
