@@ -18,7 +18,7 @@ _core.use_numpy(_numpy)
 
 # These imports follow the choice of NumPy.
 # pylint: disable=wrong-import-position
-from . import plot, pool
+from . import names, plot, pool
 from ._core import FileError, FileTensor, Layer, Table, get_num_threads, isa, keep_memory, set_num_threads
 from .files import File
 from .files import open_file as open
@@ -53,3 +53,5 @@ __all__ = [
     "set_num_threads",
     "sinusoid",
 ]
+for _name in __all__:
+    globals()[_name] = names.checked(globals()[_name])

@@ -2,7 +2,10 @@
 """Names of options: how they compare, and what is said of one that is unknown."""
 
 import difflib
-from typing import Sequence
+import functools
+import inspect
+import sys
+from typing import Any, Iterable, Optional, Sequence
 
 # Lists of up to so many names are shown whole, of longer ones the nearest three.
 _LISTED = 8
@@ -19,16 +22,18 @@ def fold(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
 
 
+def _likeness(typed: str, name: str) -> float:
+    part = fold(typed) in fold(name)
+    return 1.0 if part else difflib.SequenceMatcher(None, fold(typed), fold(name)).ratio()
+
+
 def unknown(what: str, typed: str, known: Sequence[Sequence[str]], synonyms: bool = True) -> ValueError:
     """Returns the error for a name that is unknown.
 
     Each of those known comes with what else it is called: synonyms, or else frameworks, which are listed too.
     """
 
-    def likeness(name: str) -> float:
-        part = fold(typed) in fold(name)
-        return 1.0 if part else difflib.SequenceMatcher(None, fold(typed), fold(name)).ratio()
-
+    likeness = functools.partial(_likeness, typed)
     if len(known) <= _LISTED:
         elsewhere = _ELSEWHERE.get((what, fold(typed)), "")
         return ValueError(f"{what} is {typed!r}, not one of {', '.join(names[0] for names in known)}{elsewhere}")
@@ -48,3 +53,36 @@ def choose(what: str, typed: str, known: Sequence[str]) -> str:
         if fold(name) == fold(typed):
             return name
     raise unknown(what, typed, [[name] for name in known])
+
+
+def no_argument(what: str, typed: str, known: Iterable[Optional[str]]) -> TypeError:
+    """Returns the error for an argument that a call does not have: it names the nearest one, and the others."""
+    names = [name for name in known if name]
+    nearest = max(names, key=lambda name: (_likeness(typed, name), -len(name)))
+    others = "".join(f", {name}" for name in names if name != nearest)
+    return TypeError(f"{what} has no argument {typed!r}; nearest: {nearest}; all others: {others[2:] or 'none'}")
+
+
+def checked(call: Any) -> Any:
+    """Lets a function, or those that make a class, refuse unknown arguments in these words. Returns it."""
+    if isinstance(call, type):
+        for name in ("__init__", "__new__"):
+            if name in vars(call):
+                setattr(call, name, checked(getattr(call, name)))
+    if not inspect.isfunction(call):
+        return call
+    parameters = inspect.signature(call).parameters.values()
+    known = [one.name for one in parameters if one.name not in ("self", "cls")]
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return call
+    what = call.__qualname__.removesuffix(".__init__").removesuffix(".__new__")
+
+    @functools.wraps(call)
+    def wrapper(*args: Any, **given: Any) -> Any:
+        for name in given.keys() - set(known):
+            raise no_argument(f"{what}()", name, known)
+        return call(*args, **given)
+
+    if what == call.__name__:
+        setattr(sys.modules[call.__module__], what, wrapper)
+    return wrapper

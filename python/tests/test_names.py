@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Names that people type: in another case, with other separators, synonyms; and what is said of those that are unknown."""
 
+import inspect
+import pickle
+
 import numpy
 import pytest
 
@@ -95,3 +98,38 @@ def test_nearest():
     assert str(names.unknown("letter", "aplha", known)).count(",") == 3
     assert str(names.unknown("letter", "g", known[:2])) == "letter is 'g', not one of alpha, beta"
     assert names.choose("letter", "ALPHA", ["alpha", "beta"]) == "alpha"
+
+
+TABLE = numpy.zeros((4, 8), "f4")
+NGRAM = {"vocab": 9, "length": 2, "mix": "xor", "columns": [{"modulus": 5, "length": 2, "vector": 0}], "multipliers": [[1, 2]]}
+
+
+@pytest.mark.parametrize(
+    "call, what, typed, nearest, another",
+    [
+        (lambda **given: inlay.Layer(TABLE)([1], **given), "a layer", "offset", "offsets", "positions"),
+        (lambda **given: inlay.Layer(TABLE).explain([1], **given), "a layer", "droput", "dropout", "padded"),
+        (lambda **given: inlay.NGram(**NGRAM).ids([1], **given), r"ids\(\)", "histories", "history", "dtype"),
+        (lambda **given: inlay.NGram(**NGRAM)([1], **given), "an NGram", "outt", "out", "history"),
+        (lambda **given: inlay.Layer(TABLE, **given), "Layer", "position", "positions", "learning"),
+        (lambda **given: inlay.Table(TABLE, **given), "Table", "scal", "scale", "zeros"),
+        (lambda **given: inlay.NGram(**NGRAM, **given), r"NGram\(\)", "zero_none", "zero_is_none", "tables"),
+        (inlay.Sinusoid, r"Sinusoid\(\)", "freq", "inv_freq", "amplitude"),
+        (lambda **given: inlay.sinusoid([1], 8, **given), r"Sinusoid\(\)", "bas", "base", "amplitude"),
+        (lambda **given: inlay.rotary([1], 8, **given), r"rotary\(\)", "rope_scaling", "scaling", "layout"),
+        (lambda **given: inlay.quantize(TABLE, "i8", **given), r"quantize\(\)", "group_size", "group", "zeros"),
+        (lambda **given: inlay.random(4, 8, **given), r"random\(\)", "row_zero", "zero_row", "first_row"),
+        (inlay.LayerNorm, r"LayerNorm\(\)", "epsilon", "eps", "gamma"),
+        (lambda **given: inlay.open("x", **given), r"open_file\(\)", "mem", "memory", "resident_bytes"),
+        (lambda **given: inlay.StaticEmbedding(1, 2, **given), r"StaticEmbedding\(\)", "kinds", "kind", "tokenizer"),
+    ],
+)
+def test_unknown_arguments(call, what, typed, nearest, another):
+    with pytest.raises(TypeError, match=rf"^{what} has no argument '{typed}'; nearest: {nearest}; all others: .*\b{another}\b"):
+        call(**{typed: 1})
+
+
+def test_functions_can_be_pickled():
+    assert pickle.loads(pickle.dumps(inlay.rotary)) is inlay.rotary
+    assert list(inspect.signature(inlay.quantize).parameters) == ["table", "type", "group", "zeros"]
+    assert inlay.quantize.__doc__.startswith("Converts")

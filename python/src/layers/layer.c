@@ -125,12 +125,11 @@ static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options
     struct layer_options given = {NULL,    Py_None, Py_None, Py_None, Py_None, Py_None,
                                   Py_None, Py_None, Py_None, Py_None, Py_None, NULL,
                                   Py_None, Py_None, Py_None, Py_None, Py_None, .learning = 1};
-    if (!PyArg_ParseTupleAndKeywords(args, options, "O|$OOOOOOOOOppOOOOOOOp", names, &given.table, &given.scale,
-                                     &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
-                                     &given.substitute_id, &given.zero_rows, &given.position_mode,
-                                     &given.clamp_positions, &given.segments_first, &given.pooling, &given.dtype,
-                                     &given.stores, &given.cached_positions, &given.threads, &given.token_mapping,
-                                     &given.token_weights, &given.learning))
+    if (arguments_parse(args, options, "O|$OOOOOOOOOppOOOOOOOp:Layer", names, &given.table, &given.scale,
+                        &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
+                        &given.substitute_id, &given.zero_rows, &given.position_mode, &given.clamp_positions,
+                        &given.segments_first, &given.pooling, &given.dtype, &given.stores, &given.cached_positions,
+                        &given.threads, &given.token_mapping, &given.token_weights, &given.learning) < 0)
         return NULL;
     PyObject *self = PyType_GenericAlloc(type, 0); /* zeroed */
     if (self == NULL)

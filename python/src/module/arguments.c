@@ -5,7 +5,9 @@
 #include "module/arguments.h"
 
 #include "module/errors.h"
+#include "module/objects.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 int arguments_init(struct arguments *arguments)
@@ -32,6 +34,33 @@ static int find_name(const struct arguments *arguments, PyObject *name)
     return ARGUMENTS_MOST;
 }
 
+/* Sets TypeError for a name that is none of `names`, of which some are null. */
+static int no_argument(const char *what, PyObject *name, const char *const *names, size_t count)
+{
+    PyObject *known = PyList_New((Py_ssize_t)count);
+    for (size_t i = 0; i < count; i++)
+        sequence_put(&known, i, names[i] != NULL ? PyUnicode_FromString(names[i]) : Py_NewRef(Py_None));
+    return raise_object(python_call("inlay.names", "no_argument", "(sON)", what, name, known));
+}
+
+int arguments_parse(PyObject *args, PyObject *options, const char *format, char **names, ...)
+{
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+    while (options != NULL && PyDict_Next(options, &at, &name, &value)) {
+        size_t i = 0;
+        while (names[i] != NULL && PyUnicode_CompareWithASCIIString(name, names[i]) != 0)
+            i++;
+        if (names[i] == NULL)
+            return no_argument(strrchr(format, ':') + 1, name, (const char *const *)names, i);
+    }
+    va_list to;
+    va_start(to, names);
+    const int parsed = PyArg_VaParseTupleAndKeywords(args, options, format, names, to);
+    va_end(to);
+    return parsed ? 0 : -1;
+}
+
 /* Sets TypeError for too many arguments without names. */
 static int too_many(const struct arguments *arguments, size_t count)
 {
@@ -53,7 +82,7 @@ int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS
         PyObject *name = PyTuple_GetItem(names, i);
         const int place = find_name(arguments, name);
         if (place == ARGUMENTS_MOST)
-            return raise_error(PyExc_TypeError, "%s has no argument %R", arguments->what, name);
+            return no_argument(arguments->what, name, arguments->names, ARGUMENTS_MOST);
         if (sorted[place] != NULL)
             return raise_error(PyExc_TypeError, "%R was given twice", name);
         sorted[place] = args[count + (size_t)i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arguments of a call by vectorcall: where each name belongs. Nothing here knows what arguments mean.
+ * The arguments of a call: where each name belongs. Nothing here knows what arguments mean.
  */
 #pragma once
 
@@ -23,3 +23,7 @@ int arguments_init(struct arguments *arguments);
 /* Sorts the arguments of a vectorcall by name; absent ones are null. Returns -1 with TypeError. */
 int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args,
                    size_t count, PyObject *names);
+
+/* Does what PyArg_ParseTupleAndKeywords() does, but names the nearest argument for an unknown one. `format` ends with a
+   colon and what is called. Returns -1 with an exception. */
+int arguments_parse(PyObject *args, PyObject *options, const char *format, char **names, ...);

@@ -6,6 +6,7 @@
 
 #include "arrays/view.h"
 #include "files/tensor.h"
+#include "module/arguments.h"
 #include "module/errors.h"
 #include "module/objects.h"
 #include "module/options.h"
@@ -260,9 +261,8 @@ static PyObject *make_of(PyObject *args, PyObject *options, const char *what, do
 {
     static char *names[] = {"data", "type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale", NULL};
     struct table_arguments given = arguments_of(NULL);
-    if (!PyArg_ParseTupleAndKeywords(args, options, "O|O$OOOOOOO", names, &given.data, &given.type, &given.dim,
-                                     &given.group, &given.scales, &given.zeros, &given.first_row, &given.vocab,
-                                     &given.scale))
+    if (arguments_parse(args, options, "O|O$OOOOOOO:Table", names, &given.data, &given.type, &given.dim, &given.group,
+                        &given.scales, &given.zeros, &given.first_row, &given.vocab, &given.scale) < 0)
         return NULL;
     return make(&given, what, largest_error);
 }
