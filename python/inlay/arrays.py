@@ -76,7 +76,14 @@ def unknown_dtype(array: Any, what: str) -> TypeError:
         other = False
     if other:
         return TypeError(f'{what} has elements of type {dtype}; inlay reads little-endian ones: {what}.astype("{little}")')
-    return TypeError(f"{what} has elements of type {dtype}, which inlay does not read")
+    kind = getattr(dtype, "kind", "c" if "complex" in str(dtype) else "")
+    ways = {
+        "c": f": take {what}.real, or {what}.imag",
+        "f": f': {what}.astype("float32")',
+        "O": ": lists in it need one length, and numbers one type",
+        "U": ": a tokenizer makes ids of text",
+    }
+    return TypeError(f"{what} has elements of type {dtype}, which inlay does not read{ways.get(kind, '')}")
 
 
 def _large(values: Any, index: tuple[int, ...] = ()) -> Optional[tuple[int, tuple[int, ...]]]:
@@ -89,9 +96,20 @@ def _large(values: Any, index: tuple[int, ...] = ()) -> Optional[tuple[int, tupl
     return next(filter(None, (_large(value, (*index, i)) for i, value in enumerate(values))), None)
 
 
-def too_large(values: Any, what: str) -> Optional[IndexError]:
-    """Returns the error for a number or a list with an integer that int64 cannot hold, or None."""
+def _is_ragged(values: Any, depth: int = 0) -> bool:
+    lists = [value for value in values if isinstance(value, (list, tuple))]
+    if not lists or depth == 8:
+        return False
+    return len(lists) < len(values) or len({len(one) for one in lists}) > 1 or any(_is_ragged(one, depth + 1) for one in lists)
+
+
+def bad_list(values: Any, what: str) -> Optional[Exception]:
+    """Returns the error for a number or a list with an integer that int64 cannot hold, or for lists of different lengths, or
+    None."""
     found = _large(values)
+    if found is None and isinstance(values, (list, tuple)) and _is_ragged(values):
+        way = ": give all ids in one list, and offsets, as in layer([1, 2, 3], offsets=[0, 2, 3])" if what == "ids" else ""
+        return ValueError(f"{what} has lists of different lengths{way}")
     if found is None:
         return None
     number, index = found

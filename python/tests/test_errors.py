@@ -38,6 +38,20 @@ CALLS = [
     ({}, ([1],), {"dropout": 1}, ValueError, "dropout is 1, not in [0, 1)"),
     ({}, ([1],), {"dropout": 0.5, "key": -1}, ValueError, "key is -1, which is out of range"),
     ({}, ([1.5],), {}, TypeError, "ids has elements of type float64, expected integers"),
+    ({}, ([1.5],), {}, TypeError,
+     'ids has elements of type float64, expected integers: ids.astype("int64"), or ids.to(torch.int64) in PyTorch'),
+    ({}, (numpy.zeros(2, complex),), {}, TypeError,
+     "ids has elements of type complex128, which inlay does not read: take ids.real, or ids.imag"),
+    ({}, ([[1, 2], [3]],), {}, ValueError,
+     "ids has lists of different lengths: give all ids in one list, and offsets, as in layer([1, 2, 3], offsets=[0, 2, 3])"),
+    ({}, ([(1, 2), 3],), {}, ValueError, "ids has lists of different lengths: give all ids in one list"),
+    ({}, ([[[1], [2]], [[3], [4, 5]]],), {}, ValueError, "ids has lists of different lengths: give all ids in one list"),
+    ({"positions": 3}, ([1, 2],), {"positions": [[1, 2], [1]]}, ValueError, "positions has lists of different lengths"),
+    ({"positions": 3}, ([1, 2],), {"positions": numpy.zeros(2, "f2")}, TypeError,
+     'positions has elements of type float16, expected integers: positions.astype("int64"), or'),
+    ({"pooling": "sum"}, ([1, 2],), {"weights": numpy.ones(2)}, TypeError,
+     'weights has elements of type float64, expected float32: weights.astype("float32"), or weights.to(torch.float32) in'),
+    ({}, ([1], numpy.zeros((1, 12))), {}, TypeError, "out has elements of type float64, expected float32"),
     ({}, ([True],), {}, TypeError, "ids has elements of type bool, expected integers"),
     ({}, (["word"],), {}, TypeError, "ids has elements of type <U4, which inlay does not read"),
     ({}, (numpy.array([1], ">i4"),), {}, TypeError,
@@ -118,12 +132,30 @@ LAYERS = [
     ({"dtype": "int8"}, TypeError, "dtype is 'int8', not float32"),
     ({"threads": 0}, ValueError, "threads is 0, not in [1, 1024]"),
     ({"cached_positions": -1}, ValueError, "cached_positions is -1, which is out of range"),
-    ({"padding": 3}, TypeError, ""),
+    ({"padding": 3}, TypeError, "Layer has no argument 'padding'; nearest: padding_id; all others: table, scale, posi"),
 ]
 
 
 @pytest.mark.parametrize("options, error, text", LAYERS)
 def test_layers(table, options, error, text):
+    with pytest.raises(error, match="^" + re.escape(text)):
+        inlay.Layer(table, **options)
+
+
+@pytest.mark.parametrize(
+    "table, options, error, text",
+    [
+        (numpy.zeros((4, 8)), {}, TypeError, 'table has elements of type float64, expected float32, float16 or bfloat16, or the '
+         'bytes of a type that is named: table.astype("float32"), or table.to(torch.float32) in PyTorch'),
+        (numpy.zeros((4, 8), complex), {}, TypeError, "table has elements of type complex128, which inlay does not read: take t"),
+        (numpy.zeros((8, 4), "f4").T, {}, ValueError, "table has rows that are not contiguous, or run backwards: "
+         "numpy.ascontiguousarray(table), or table.contiguous() in PyTorch"),
+        (numpy.zeros((4, 4097), "f4"), {"pooling": "mean"}, ValueError, "pooling takes at most 4096 columns, and the table h"),
+        (numpy.zeros((4, 4097), "f4"), {"norm": "rms", "dtype": "float16"}, ValueError, "a norm with 16-bit outputs takes at "),
+        (numpy.zeros((4, 4097), "f4"), {"positions": "sinusoid", "dtype": "bfloat16"}, ValueError, "a sinusoid with 16-bit "),
+    ],
+)
+def test_tables(table, options, error, text):
     with pytest.raises(error, match="^" + re.escape(text)):
         inlay.Layer(table, **options)
 

@@ -179,12 +179,17 @@ int view_broadcast(struct view *view, const char *what, int dims, const Py_ssize
     return 0;
 }
 
+int view_wrong_dtype(const struct view *view, const char *what, const char *expected, enum dtype dtype)
+{
+    const char *to = dtype_infos[dtype].name;
+    return raise_error(PyExc_TypeError,
+                       "%s has elements of type %s, expected %s: %s.astype(\"%s\"), or %s.to(torch.%s) in PyTorch",
+                       what, dtype_infos[view->dtype].name, expected, what, to, what, to);
+}
+
 int view_require_dtype(const struct view *view, const char *what, enum dtype dtype)
 {
-    if (view->dtype == dtype)
-        return 0;
-    return raise_error(PyExc_TypeError, "%s has elements of type %s, expected %s", what, dtype_infos[view->dtype].name,
-                       dtype_infos[dtype].name);
+    return view->dtype == dtype ? 0 : view_wrong_dtype(view, what, dtype_infos[dtype].name, dtype);
 }
 
 int view_require_shape(const struct view *view, const char *what, int dims, const Py_ssize_t *shape)
@@ -200,7 +205,8 @@ int view_require_contiguous(const struct view *view, const char *what)
     if (view_is_contiguous(view))
         return 0;
     return raise_error(PyExc_ValueError,
-                       "%s is not contiguous: give a contiguous copy, such as numpy.ascontiguousarray() makes", what);
+                       "%s is not contiguous: numpy.ascontiguousarray(%s), or %s.contiguous() in PyTorch", what, what,
+                       what);
 }
 
 inlay_id_type view_ids(struct view *view, const char *what)
@@ -208,8 +214,7 @@ inlay_id_type view_ids(struct view *view, const char *what)
     const bool widened = view->dtype == DTYPE_I8 || view->dtype == DTYPE_U64; /* ids have neither type */
     const enum dtype dtype = widened ? DTYPE_I64 : view->dtype;
     if (dtype_infos[dtype].id == 0)
-        raise_error(PyExc_TypeError, "%s has elements of type %s, expected integers", what,
-                    dtype_infos[view->dtype].name);
+        view_wrong_dtype(view, what, "integers", DTYPE_I64);
     else if (view_pack(view, dtype) == 0)
         return dtype_infos[dtype].id;
     return (inlay_id_type)0;
@@ -217,7 +222,10 @@ inlay_id_type view_ids(struct view *view, const char *what)
 
 int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape, size_t *stride_bytes)
 {
-    if (view_require_dtype(view, "out", dtype) < 0 || view_require_shape(view, "out", dims, shape) < 0)
+    if (view->dtype != dtype)
+        return raise_error(PyExc_TypeError, "out has elements of type %s, expected %s", dtype_infos[view->dtype].name,
+                           dtype_infos[dtype].name);
+    if (view_require_shape(view, "out", dims, shape) < 0)
         return -1;
     if (!view->writable)
         return raise_error(PyExc_ValueError, "out is read-only: give an array that can be written");

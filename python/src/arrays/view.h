@@ -76,6 +76,10 @@ int view_pack_u32(struct view *view, const char *what);
 /* Spreads a view over a larger shape as NumPy broadcasts: without a copy. Returns -1 with ValueError. */
 int view_broadcast(struct view *view, const char *what, int dims, const Py_ssize_t *shape);
 
+/* Sets TypeError for elements of a wrong type, which names what is expected and how to convert them to `dtype`. Returns
+   -1. */
+int view_wrong_dtype(const struct view *view, const char *what, const char *expected, enum dtype dtype);
+
 /* Requires the type of a view. Returns -1 with TypeError. */
 int view_require_dtype(const struct view *view, const char *what, enum dtype dtype);
 

@@ -195,22 +195,21 @@ static int view_of_detached(struct view *view, PyObject *object, const char *wha
     return failed;
 }
 
-/* Raises IndexError, in place of another exception if there is one, for a number or a list with an integer that int64
-   cannot hold. Returns whether it did. */
-static bool refuse_large(PyObject *object, const char *what)
+/* Raises what bad_list() returns, in place of another exception if there is one. Returns whether it did. */
+static bool refuse_list(PyObject *object, const char *what)
 {
     PyObject *kind, *error, *trace;
     PyErr_Fetch(&kind, &error, &trace);
-    PyObject *large = python_call("inlay.arrays", "too_large", "(Os)", object, what);
-    if (large == Py_None) {
-        Py_DECREF(large);
+    PyObject *bad = python_call("inlay.arrays", "bad_list", "(Os)", object, what);
+    if (bad == Py_None) {
+        Py_DECREF(bad);
         PyErr_Restore(kind, error, trace);
         return false;
     }
     Py_XDECREF(kind);
     Py_XDECREF(error);
     Py_XDECREF(trace);
-    raise_object(large);
+    raise_object(bad);
     return true;
 }
 
@@ -230,7 +229,7 @@ static int view_of_list(struct view *view, PyObject *object, const char *what, e
                                    : view_of_buffer(view, array, what);
     Py_XDECREF(array);
     /* Of integers that int64 cannot hold NumPy makes float64, uint64, objects or an error of its own. */
-    if ((failed || view->dtype == DTYPE_F64 || view->dtype == DTYPE_U64) && refuse_large(object, what)) {
+    if ((failed || view->dtype == DTYPE_F64 || view->dtype == DTYPE_U64) && refuse_list(object, what)) {
         if (!failed)
             view_release(view);
         return -1;

@@ -225,6 +225,12 @@ int layer_fill(struct layer *layer, const struct layer_options *given)
         return explain_options(&spec);
     if (status == INLAY_ERROR_ID)
         explain_mapping(&layer->token_mapping, spec.tokens);
+    else if (status == INLAY_ERROR_SHAPE && dim > 4096)
+        PyErr_Format(PyExc_ValueError, "%s at most 4096 columns, and the table has dim %zu",
+                     spec.pooling != INLAY_POOLING_NONE ? "pooling takes"
+                     : spec.norm != INLAY_NORM_NONE     ? "a norm with 16-bit outputs takes"
+                                                        : "a sinusoid with 16-bit outputs takes",
+                     dim);
     else
         raise_status(status);
     return -1;

@@ -31,10 +31,9 @@ static enum dtype dtype_of_rows(inlay_element_type type)
 static int open_arrays(struct output to[ARRAYS], const inlay_table *from, inlay_element_type type, uint32_t group,
                        bool with_zeros)
 {
+    if (table_check_dim("a table", type, from->dim) < 0)
+        return -1;
     const size_t row_bytes = inlay_table_row_bytes(type, from->dim);
-    if (row_bytes == 0)
-        return raise_error(PyExc_ValueError, "a table of type %s cannot have dim %zu",
-                           option_name((int)type, &option_elements), from->dim);
     enum dtype dtypes[ARRAYS] = {dtype_of_rows(type),
                                  table_format(type)->scales == SCALES_PER_BLOCK ? DTYPE_U8 : DTYPE_F32};
     Py_ssize_t shapes[ARRAYS][2] = {

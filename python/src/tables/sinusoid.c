@@ -122,6 +122,8 @@ static int positions_of(struct view *view, PyObject *object, inlay_position_type
         failed = raise_error(PyExc_ValueError, "positions has %d dimensions, more than %d", view->dims, VIEW_DIMS - 1);
     else if (real)
         failed = view_pack(view, view->dtype);
+    else if (dtype_infos[view->dtype].id == 0 && dtype_is_output(view->dtype))
+        failed = view_wrong_dtype(view, "positions", "integers, float32 or float64", DTYPE_F32);
     else
         failed = view_ids(view, "positions") == 0 ? -1 : view_pack(view, DTYPE_I64);
     if (failed)

@@ -113,6 +113,19 @@ static size_t dim_of_row(inlay_element_type type, size_t bytes)
     return dim;
 }
 
+int table_check_dim(const char *what, inlay_element_type type, size_t dim)
+{
+    size_t block = 1; /* the columns of one */
+    while (block < 256 && inlay_table_row_bytes(type, block) == 0)
+        block *= 2;
+    if (dim > 0 && dim % block == 0)
+        return 0;
+    return raise_error(PyExc_ValueError,
+                       "%s of type %s cannot have dim %zu: its blocks have %zu columns; those of q8_0 and q4_0 have "
+                       "32, i8 and e4m3 have none",
+                       what, option_name((int)type, &option_elements), dim, block);
+}
+
 /* Fills in rows, dim and stride of the view from the array of data. */
 static int read_data(struct table *table, const char *what, inlay_element_type type, size_t dim)
 {
@@ -123,14 +136,19 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
     const size_t rows = (size_t)data->shape[0], bytes = (size_t)data->shape[1] * element;
     if (dim == 0)
         dim = dim_of_row(type, bytes);
+    if (table_check_dim(what, type, dim) < 0)
+        return -1;
     const size_t expected = inlay_table_row_bytes(type, dim);
-    if (expected == 0 || expected != bytes)
+    if (expected != bytes)
         return raise_error(PyExc_ValueError, "%s has rows of %zu bytes; a row of type %s with dim %zu has %zu", what,
                            bytes, option_name((int)type, &option_elements), dim, expected);
     const bool one_row = rows <= 1;
     if ((data->shape[1] > 1 && data->stride_bytes[1] != (Py_ssize_t)element) ||
         (!one_row && data->stride_bytes[0] < (Py_ssize_t)bytes))
-        return raise_error(PyExc_ValueError, "%s has rows that are not contiguous, or run backwards", what);
+        return raise_error(PyExc_ValueError,
+                           "%s has rows that are not contiguous, or run backwards: numpy.ascontiguousarray(%s), or "
+                           "%s.contiguous() in PyTorch",
+                           what, what, what);
     table->view = inlay_table_of(type, data->data, rows, dim, one_row ? bytes : (size_t)data->stride_bytes[0]);
     return 0;
 }
@@ -184,10 +202,8 @@ static int type_of(const struct view *data, const char *what, PyObject *name, in
     if (*type != 0 && (data->dtype == plain || bits || floats))
         return 0;
     if (plain != DTYPE_UNKNOWN || *type == 0)
-        return raise_error(PyExc_TypeError,
-                           "%s has elements of type %s, expected float32, float16 or bfloat16; other types "
-                           "of a Table are given by name",
-                           what, dtype_infos[data->dtype].name);
+        return view_wrong_dtype(data, what, "float32, float16 or bfloat16, or the bytes of a type that is named",
+                                DTYPE_F32);
     return raise_error(PyExc_TypeError, "%s has elements of type %s; rows of type %s are given as uint8 or int8", what,
                        dtype_infos[data->dtype].name, option_name((int)*type, &option_elements));
 }

@@ -37,6 +37,9 @@ int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t 
    and sets the type of its elements. */
 int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ssize_t shape[2], enum dtype *dtype);
 
+/* Requires whole blocks of a type in rows of `dim` columns. Returns -1 with ValueError. */
+int table_check_dim(const char *what, inlay_element_type type, size_t dim);
+
 /* Reads how many columns of `dim` share a scale of a grouped type. Returns -1 with an exception. */
 int table_group(PyObject *group, size_t dim, uint32_t *columns);
 
