@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conventions of piece.h. Scales of safetensors lie beside the data; ggml's types have theirs within.
+ * The conventions of piece.h. safetensors keeps scales in tensors of their own, next to the rows; ggml's types have
+ * theirs within the rows. No scale is ever assumed: int8 and FP8 rows without one, and a tensor of the same module that
+ * looks like a scale or a zero point and is not read, are errors.
  *
  * compressed-tensors writes int8 and FP8 as they are, and packs 4- and 8-bit numbers, with half of their range added,
  * into int32 from the lowest bits on. Read as little-endian bytes these are the rows of a grouped type. Its zero points
@@ -9,6 +11,7 @@
  */
 #include "piece.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool fail(const struct inlay_piece *piece, inlay_file_status status, const inlay_file_tensor *tensor,
@@ -17,26 +20,137 @@ static bool fail(const struct inlay_piece *piece, inlay_file_status status, cons
     return inlay_file_fail(piece->error, status, tensor->path, tensor->name, "%s", why);
 }
 
-/* Returns the tensor whose name is `stem` [size] and `end`, or null. */
-static const inlay_file_tensor *find(const struct inlay_piece *piece, const char *stem, size_t size, const char *end)
+/* ---- Names ------------------------------------------------------------------------------------------------------ */
+
+/* Every tensor that is read next to the rows, by the end of its name. Scales come first, in the order in which they are
+   looked for. */
+enum part { SCALE, WEIGHT_SCALE, WEIGHT_SCALE_INV, SCALES, WEIGHT_SCALE_2 = SCALES, ZERO_POINT, SHAPE, G_IDX };
+
+static const char *const ends[] = {
+    [SCALE] = ".scale",                       /* inlay convert; DeepSeek's Engram */
+    [WEIGHT_SCALE] = ".weight_scale",         /* compressed-tensors, ModelOpt, FBGEMM */
+    [WEIGHT_SCALE_INV] = ".weight_scale_inv", /* DeepSeek-V3, transformers' finegrained_fp8: multiplies all the same */
+    [WEIGHT_SCALE_2] = ".weight_scale_2",     /* ModelOpt's NVFP4 */
+    [ZERO_POINT] = ".weight_zero_point",      /* compressed-tensors, as are all below */
+    [SHAPE] = ".weight_shape",
+    [G_IDX] = ".weight_g_idx",
+};
+
+/* Parts of the names of other tensors that change rows: scales and zero points of bitsandbytes (SCB, weight.absmax,
+   weight.quant_map), MLX (scales, biases), GPTQ and AWQ (scales, qzeros, g_idx), HQQ (scale, zero), EETQ
+   (weight_scales), torchao (weight_scale, weight_zero_point), Quanto (weight._scale), ModelOpt before export
+   (weight_quantizer._amax) and TensorRT-LLM (weights_scaling_factor). */
+static const char *const suspects[] = {"scal", "zero", "absmax", "SCB", "quant", "biases", "codebook", "g_idx"};
+
+/* How names of tensors begin that describe the inputs of a module, which a table has not. */
+static const char *const inputs[] = {"input_", "activation_"};
+
+/* int8 rows without a scale: model2vec saves them so, since its vectors have length 1 in the end. */
+static const char *const unscaled = "embeddings";
+
+/* Returns the tensor whose name is `stem` [size] and the end of a part, or null, and notes that it is read. */
+static const inlay_file_tensor *find(struct inlay_piece *piece, const char *stem, size_t size, enum part part)
 {
-    size_t end_bytes = strlen(end) + 1;
+    size_t end_bytes = strlen(ends[part]) + 1;
     if (size > piece->room - end_bytes)
         return NULL;
     memcpy(piece->name, stem, size);
-    memcpy(piece->name + size, end, end_bytes);
-    return inlay_file_tensor_named(piece->file, piece->name);
+    memcpy(piece->name + size, ends[part], end_bytes);
+    return piece->read[part] = inlay_catalogue_tensor(&piece->file->catalogue, piece->name);
 }
 
-/* Returns the tensor of scales beside the tensors whose names begin with `stem` [size], or null. */
-static const inlay_file_tensor *find_scales(const struct inlay_piece *piece, const char *stem, size_t size)
+/* Returns the tensor of scales next to the tensors whose names begin with `stem` [size], or null. */
+static const inlay_file_tensor *find_scales(struct inlay_piece *piece, const char *stem, size_t size)
 {
-    static const char *const ends[] = {".scale", ".weight_scale", ".weight_scale_inv"};
     const inlay_file_tensor *scales = NULL;
-    for (size_t i = 0; scales == NULL && i < sizeof ends / sizeof *ends; i++)
-        scales = find(piece, stem, size, ends[i]);
+    for (int part = 0; scales == NULL && part < SCALES; part++)
+        scales = find(piece, stem, size, (enum part)part);
     return scales;
 }
+
+void inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t size)
+{
+    piece->shared = find_scales(piece, stem, size);
+}
+
+/* Rows NAME.weight or NAME, and the names of their neighbors, which begin with `module` bytes of it. */
+struct rows {
+    const char *name;
+    size_t stem;    /* bytes of NAME */
+    size_t module;  /* bytes up to the last dot, with it */
+    bool is_weight; /* NAME.weight: the module is that of the table alone */
+    bool is_open;   /* the type alone does not tell what the rows mean: all of the module can be about them */
+};
+
+static struct rows rows_of(const inlay_file_tensor *tensor, const char *end)
+{
+    struct rows rows = {
+        .name = tensor->name, .stem = strlen(tensor->name), .is_weight = inlay_ends_in(tensor->name, end)};
+    rows.stem -= rows.is_weight ? strlen(end) : 0;
+    while (rows.name[rows.module + strcspn(rows.name + rows.module, ".")] == '.')
+        rows.module += strcspn(rows.name + rows.module, ".") + 1;
+    rows.is_open = tensor->element == 0 || tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
+    return rows;
+}
+
+/* Returns the name of the next neighbor without that of the module, and its tensor; null behind the last. *next begins
+   at inlay_catalogue_first() for the module. */
+static const char *next_neighbor(const struct inlay_piece *piece, const struct rows *rows, size_t *next,
+                                 const inlay_file_tensor **tensor)
+{
+    const struct inlay_catalogue *catalogue = &piece->file->catalogue;
+    const char *own = rows->name + rows->module;
+    const size_t size = strlen(own);
+    while (*next < catalogue->name_count) {
+        *tensor = catalogue->by_name[(*next)++];
+        if (strncmp((*tensor)->name, rows->name, rows->module) != 0)
+            break;
+        const char *rest = (*tensor)->name + rows->module;
+        const bool is_own = strncmp(rest, own, size) == 0, is_child = strchr(rest, '.') == NULL;
+        if (*tensor != piece->tensor &&
+            (is_child ? is_own || rows->is_weight || rows->is_open : is_own && (rest[size] == '.' || rows->is_weight)))
+            return rest;
+    }
+    return NULL;
+}
+
+/* Returns false with the error that nothing says what the rows mean, and the names of their neighbors. */
+static bool fail_unknown(const struct inlay_piece *piece, const struct rows *rows, inlay_file_status status,
+                         const char *why)
+{
+    char list[120] = "nothing";
+    const inlay_file_tensor *tensor;
+    size_t next = inlay_catalogue_first(&piece->file->catalogue, rows->name, rows->module), used = 0;
+    for (const char *name; used < sizeof list && (name = next_neighbor(piece, rows, &next, &tensor)) != NULL;)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", name);
+    if (used >= sizeof list)
+        memcpy(list + sizeof list - 4, "...", 3);
+    return inlay_file_fail(piece->error, status, piece->tensor->path, rows->name, "%s %s; next to it: %s", why,
+                           piece->tensor->type, list);
+}
+
+/* Returns false with an error if a scale, a zero point or the like next to the rows was not read. */
+static bool check_neighbors(const struct inlay_piece *piece, const struct rows *rows)
+{
+    const inlay_file_tensor *tensor = piece->scales != piece->shared ? piece->shared : NULL, *neighbor;
+    size_t next = inlay_catalogue_first(&piece->file->catalogue, rows->name, rows->module);
+    for (const char *name; tensor == NULL && (name = next_neighbor(piece, rows, &next, &neighbor)) != NULL;) {
+        bool is_unread = false;
+        for (size_t i = 0; i < sizeof suspects / sizeof *suspects; i++)
+            is_unread = is_unread || strstr(name, suspects[i]) != NULL;
+        for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+            is_unread = is_unread && strncmp(name, inputs[i], strlen(inputs[i])) != 0;
+        for (size_t i = 0; i < sizeof piece->read / sizeof *piece->read; i++)
+            is_unread = is_unread && neighbor != piece->read[i];
+        tensor = is_unread ? neighbor : NULL;
+    }
+    return tensor == NULL ||
+           inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
+                           "it may change the rows of %.100s, and how is not known: make the table by hand",
+                           rows->name);
+}
+
+/* ---- Numbers ---------------------------------------------------------------------------------------------------- */
 
 void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out)
 {
@@ -111,17 +225,6 @@ static bool take_scales(struct inlay_piece *piece, const inlay_file_tensor *scal
                     "its shape and type are not those of scales of the rows beside it");
     view->scales = scales->element == INLAY_F32 ? scales->data : converted(piece, scales, rows, 1, 1);
     return view->scales != NULL;
-}
-
-bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_t size, float *scale)
-{
-    const inlay_file_tensor *scales = find_scales(piece, stem, size);
-    if (scales == NULL)
-        return true;
-    if (!is_float(scales) || !is_single(scales))
-        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for the table beside it");
-    inlay_piece_convert(scales, 1, 1, 1, scale);
-    return true;
 }
 
 /* ---- Scales and zero points of groups --------------------------------------------------------------------------- */
@@ -237,8 +340,8 @@ static uint64_t columns_of(const inlay_file_tensor *shape, uint64_t rows)
 /* Makes a piece of NAME.weight_packed, int32 [rows, words], in which compressed-tensors packs 4- or 8-bit numbers. */
 static bool make_packed(struct inlay_piece *piece, size_t stem)
 {
-    const inlay_file_tensor *tensor = piece->tensor, *scales = find(piece, tensor->name, stem, ".weight_scale");
-    const inlay_file_tensor *shape = find(piece, tensor->name, stem, ".weight_shape");
+    const inlay_file_tensor *tensor = piece->tensor, *scales = find(piece, tensor->name, stem, WEIGHT_SCALE);
+    const inlay_file_tensor *shape = find(piece, tensor->name, stem, SHAPE);
     const inlay_file_value *format = inlay_file_value_named(piece->file, "config.quantization_config.format");
     if (format != NULL && format->kind == INLAY_FILE_VALUE_STRING && strcmp(format->text, "pack-quantized") != 0 &&
         strcmp(format->text, "mixed-precision") != 0)
@@ -249,7 +352,7 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
     if (!is_type(tensor, "I32") || scales == NULL || shape == NULL)
         return fail(piece, scales == NULL || shape == NULL ? INLAY_FILE_ERROR_MISSING : INLAY_FILE_ERROR_TYPE, tensor,
                     "a packed table is of I32, and has .weight_scale and .weight_shape beside it");
-    if (find(piece, tensor->name, stem, ".weight_g_idx") != NULL)
+    if (find(piece, tensor->name, stem, G_IDX) != NULL)
         return fail(piece, INLAY_FILE_ERROR_TYPE, tensor,
                     "its columns are grouped in another order than their own, as .weight_g_idx says");
     const uint64_t rows = tensor->shape[0], words = tensor->shape[1], columns = columns_of(shape, rows);
@@ -259,14 +362,14 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
                     "it is not the shape of the packed rows beside it, in numbers of 4 or 8 bits");
     piece->table.view = inlay_table_of(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
                                        (size_t)columns, (size_t)words * 4);
-    return take_groups(piece, scales, find(piece, tensor->name, stem, ".weight_zero_point"), bits);
+    return take_groups(piece, scales, find(piece, tensor->name, stem, ZERO_POINT), bits);
 }
 
 /* Makes a piece of ModelOpt's NVFP4: two 4-bit floats in each byte, and the scales of 16 columns. */
 static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_tensor *factor)
 {
     enum { BLOCK = 16 };
-    const inlay_file_tensor *tensor = piece->tensor, *scales = find(piece, tensor->name, stem, ".weight_scale");
+    const inlay_file_tensor *tensor = piece->tensor, *scales = find(piece, tensor->name, stem, WEIGHT_SCALE);
     const size_t rows = (size_t)tensor->shape[0], dim = (size_t)tensor->shape[1] * 2, blocks = dim / BLOCK;
     float whole = 1;
     if (blocks == 0 || dim % BLOCK != 0 || scales == NULL || scales->element != INLAY_E4M3 ||
@@ -292,17 +395,21 @@ static bool is_zero(const inlay_file_tensor *tensor)
 }
 
 /* Finds the scales and zero points of a tensor of I8 or F8_E4M3. */
-static bool make_quantised(struct inlay_piece *piece, size_t stem)
+static bool make_quantised(struct inlay_piece *piece, const struct rows *rows)
 {
     inlay_table *view = &piece->table.view;
-    const inlay_file_tensor *scales = find_scales(piece, piece->tensor->name, stem);
-    const inlay_file_tensor *zeros = find(piece, piece->tensor->name, stem, ".weight_zero_point");
+    const inlay_file_tensor *scales = find_scales(piece, rows->name, rows->stem);
+    const inlay_file_tensor *zeros = find(piece, rows->name, rows->stem, ZERO_POINT);
+    piece->scales = scales = scales != NULL ? scales : piece->shared;
     if (scales == NULL)
-        return true;
+        return (view->type == INLAY_I8 && strcmp(rows->name, unscaled) == 0) ||
+               fail_unknown(piece, rows, INLAY_FILE_ERROR_MISSING, "there is no scale of a known name for its type,");
     if (zeros != NULL && is_zero(zeros))
         zeros = NULL;
     if (zeros != NULL && view->type != INLAY_I8)
         return fail(piece, INLAY_FILE_ERROR_TYPE, zeros, "no table of F8_E4M3 has zero points");
+    if (scales == piece->shared && !(is_float(scales) && is_single(scales)))
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for the tables next to it");
     if (view->type == INLAY_I8 && (zeros != NULL || (scales->rank == 2 && scales->shape[1] > 1 && is_float(scales)))) {
         view->type = INLAY_I8_GROUPED;
         return take_groups(piece, scales, zeros, 0);
@@ -310,22 +417,16 @@ static bool make_quantised(struct inlay_piece *piece, size_t stem)
     return take_scales(piece, scales);
 }
 
-bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor)
+/* Makes the table of a tensor that is not packed. */
+static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
 {
-    piece->tensor = tensor;
-    piece->table.scale = 1;
-    if (tensor->rank != 2)
-        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "it has not 2 dimensions, as a table [rows, dim] has");
-    size_t stem = strlen(tensor->name);
-    if (inlay_ends_in(tensor->name, ".weight_packed"))
-        return make_packed(piece, stem - strlen(".weight_packed"));
-    stem -= inlay_ends_in(tensor->name, ".weight") ? strlen(".weight") : 0;
-    const inlay_file_tensor *factor = find(piece, tensor->name, stem, ".weight_scale_2");
-    if (factor != NULL && is_type(tensor, "U8"))
-        return make_nvfp4(piece, stem, factor);
+    const inlay_file_tensor *tensor = piece->tensor;
+    const inlay_file_tensor *factor =
+        is_type(tensor, "U8") ? find(piece, rows->name, rows->stem, WEIGHT_SCALE_2) : NULL;
+    if (factor != NULL)
+        return make_nvfp4(piece, rows->stem, factor);
     if (tensor->element == 0)
-        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
-                               "no table can have its type, %s", tensor->type);
+        return fail_unknown(piece, rows, INLAY_FILE_ERROR_TYPE, "no table can have its type,");
     /* The bytes of the data are the bound of the rows; the parsers have compared them with the shape. */
     const size_t dim = tensor->shape[1] <= SIZE_MAX ? (size_t)tensor->shape[1] : 0;
     const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
@@ -334,5 +435,18 @@ bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor
     piece->table.view = inlay_table_of(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
     /* Other types are complete, or have their scales in the rows. */
     const bool quantised = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
-    return !quantised || make_quantised(piece, stem);
+    return !quantised || make_quantised(piece, rows);
+}
+
+bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor)
+{
+    const bool packed = inlay_ends_in(tensor->name, ".weight_packed");
+    const struct rows rows = rows_of(tensor, packed ? ".weight_packed" : ".weight");
+    piece->tensor = tensor;
+    piece->scales = NULL;
+    piece->table.scale = 1;
+    memset(piece->read, 0, sizeof piece->read);
+    if (tensor->rank != 2)
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "it has not 2 dimensions, as a table [rows, dim] has");
+    return (packed ? make_packed(piece, rows.stem) : make_plain(piece, &rows)) && check_neighbors(piece, &rows);
 }

@@ -14,16 +14,19 @@ struct inlay_piece {
     inlay_file_error *error;
     char *name; /**< [room], for names of tensors: 32 bytes more than those of the call take */
     size_t room;
+    const inlay_file_tensor
+        *shared; /**< one number, the scale of all tensors of a pattern without their own; or null */
     const inlay_file_tensor *tensor;
+    const inlay_file_tensor *scales, *read[8]; /**< next to the tensor: its scales, and all that was found */
     inlay_file_table table;
 };
 
-/** Makes a piece of a tensor: checks that it can be a table, and finds its scales and zero points. */
+/** Makes a piece of a tensor: checks that it can be a table, and finds its scales and zero points.
+   INLAY_FILE_ERROR_TYPE or _MISSING if the names next to it leave open what its rows mean. */
 bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor);
 
-/** Finds one number that is the scale of all tensors whose names begin with `stem` [size]. The scale stays where there
-    is none. */
-bool inlay_piece_shared_scale(struct inlay_piece *piece, const char *stem, size_t size, float *scale);
+/** Finds the shared scale of the tensors whose names begin with `stem` [size]. */
+void inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t size);
 
 /** Converts [rows, columns] of F32, F16, BF16 or F8_E4M3 to float32 and multiplies them by a factor. */
 void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out);

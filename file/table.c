@@ -76,14 +76,11 @@ static bool join_pattern(struct inlay_piece *piece, const char *pattern, const c
     inlay_table_extent *extents = inlay_file_keep(piece->file, count * sizeof *extents);
     if (extents == NULL)
         return inlay_file_fail_memory(piece->error, NULL);
-    if (!join(piece, pattern, star, extents, count, table))
-        return false;
-    if ((table->view.type != INLAY_I8 && table->view.type != INLAY_E4M3) || extents[0].scales != NULL ||
-        memcmp(&table->scale, &(float){1}, sizeof(float)) != 0)
-        return true;
-    while (star > pattern && *star != '.')
-        star--;
-    return inlay_piece_shared_scale(piece, pattern, (size_t)(star - pattern), &table->scale);
+    const char *stem = star;
+    while (stem > pattern && *stem != '.')
+        stem--;
+    inlay_piece_find_shared(piece, pattern, (size_t)(stem - pattern));
+    return join(piece, pattern, star, extents, count, table);
 }
 
 /* Makes a table of a tensor, or of those of a pattern. */

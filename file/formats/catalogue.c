@@ -243,6 +243,7 @@ bool inlay_catalogue_finish(struct inlay_catalogue *catalogue)
         return inlay_file_fail_memory(catalogue->error, NULL);
     for (size_t i = 0; i < count; i++)
         catalogue->by_name[i] = &catalogue->tensors[i];
+    catalogue->name_count = count;
     qsort(catalogue->by_name, count, sizeof *catalogue->by_name, compare_names);
     for (size_t i = 1; i < count; i++) {
         const inlay_file_tensor *tensor = catalogue->by_name[i];
@@ -258,8 +259,21 @@ const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *ca
     inlay_file_tensor wanted = {.name = name};
     const inlay_file_tensor *key = &wanted;
     const inlay_file_tensor **found =
-        bsearch(&key, catalogue->by_name, catalogue->tensor_count, sizeof(const inlay_file_tensor *), compare_names);
+        bsearch(&key, catalogue->by_name, catalogue->name_count, sizeof(const inlay_file_tensor *), compare_names);
     return found != NULL ? *found : NULL;
+}
+
+size_t inlay_catalogue_first(const struct inlay_catalogue *catalogue, const char *prefix, size_t size)
+{
+    size_t first = 0, end = catalogue->name_count;
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+        if (strncmp(catalogue->by_name[middle]->name, prefix, size) < 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
 }
 
 const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *catalogue, const char *key)

@@ -28,8 +28,9 @@ struct inlay_odd_key {
 struct inlay_catalogue {
     inlay_file_tensor *tensors; /**< [tensor_count], in the order of files and data */
     size_t tensor_count, tensor_room;
-    const inlay_file_tensor **by_name; /**< [tensor_count] in the order of names, from inlay_catalogue_finish() on */
-    inlay_file_value *values;          /**< [value_count], in the order of keys likewise */
+    const inlay_file_tensor **by_name; /**< [name_count] in the order of names, from inlay_catalogue_finish() on */
+    size_t name_count;
+    inlay_file_value *values; /**< [value_count], in the order of keys likewise */
     size_t value_count, value_room;
     const struct inlay_odd_key *odd_keys; /**< of config.json, in no order */
     inlay_file_opened *opened;            /**< [opened_count], the files that were read */
@@ -87,6 +88,9 @@ bool inlay_catalogue_finish(struct inlay_catalogue *catalogue);
 
 /** Returns the tensor of that name, or null, from inlay_catalogue_finish() on. */
 const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name);
+
+/** Returns the index in by_name of the first name that is not before a prefix [size]. */
+size_t inlay_catalogue_first(const struct inlay_catalogue *catalogue, const char *prefix, size_t size);
 
 /** Returns the value of that key, or null, from inlay_catalogue_finish() on. */
 const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *catalogue, const char *key);

@@ -227,10 +227,12 @@ typedef struct inlay_file_table {
  * Makes a view of a tensor [rows, dim], or of several tensors that hold the rows of one table in turn. Scales are found
  * by the conventions of checkpoints. For a tensor NAME or NAME.weight they are NAME.scale, NAME.weight_scale or
  * NAME.weight_scale_inv: [rows], [rows, 1], [rows, dim / 32] of F8_E8M0 or U8, or one number for the table. Scales of
- * another shape are INLAY_FILE_ERROR_SHAPE. NAME.weight_packed is a tensor of compressed-tensors, with
- * NAME.weight_scale, .weight_shape and .weight_zero_point. NAME.weight of U8 with .weight_scale_2 is ModelOpt's NVFP4.
- * int8 may have scales of groups and .weight_zero_point (docs/files.md). Extents, and converted scales and zero points,
- * take memory at every call until the file is closed: keep the table.
+ * another shape are INLAY_FILE_ERROR_SHAPE. int8 and FP8 rows without a scale are INLAY_FILE_ERROR_MISSING, and a
+ * tensor next to the rows that looks like a scale or zero point and is not read is INLAY_FILE_ERROR_TYPE.
+ * NAME.weight_packed is a tensor of compressed-tensors, with NAME.weight_scale, .weight_shape and .weight_zero_point.
+ * NAME.weight of U8 with .weight_scale_2 is ModelOpt's NVFP4. int8 may have scales of groups and .weight_zero_point
+ * (docs/files.md). Extents, and converted scales and zero points, take memory at every call until the file is closed:
+ * keep the table.
  *
  * @param file   from inlay_file_open()
  * @param name   a name; or a pattern with one * for the decimal numbers from 0 on, such as "ngram.shard_*.weight"

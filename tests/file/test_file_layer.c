@@ -374,6 +374,15 @@ static void draw(struct random *random, const struct piece *piece, enum role rol
     }
 }
 
+/* Adds the scale of the table of a family, if it has one, and writes the model. */
+static const char *write_model(const struct family *family, struct model *model, struct model_tensor *tensors)
+{
+    if (family->table_scale != 0)
+        tensors[model->count++] = (struct model_tensor){
+            "model.embed_tokens.weight_scale", "F32", 0, {0}, &family->table_scale, sizeof(float)};
+    return model_write(model);
+}
+
 /* Draws all arrays of a family and writes them. */
 static const char *write_family(const struct family *family, uint64_t seed)
 {
@@ -389,10 +398,7 @@ static const char *write_family(const struct family *family, uint64_t seed)
             (struct model_tensor){piece->name,       piece->type,    piece->dim > 0 ? 2 : 1, {piece->rows, piece->dim},
                                   arrays[role].data, bytes_of(piece)};
     }
-    if (family->table_scale != 0)
-        tensors[model.count++] = (struct model_tensor){
-            "model.embed_tokens.weight_scale", "F32", 0, {0}, &family->table_scale, sizeof(float)};
-    return model_write(&model);
+    return write_model(family, &model, tensors);
 }
 
 /* ---- The layer by hand ------------------------------------------------------------------------------------------ */
@@ -562,7 +568,7 @@ static void change(struct random *random, struct piece *piece, bool is_gguf)
 /* Writes a checkpoint of random bytes, the tensors of which begin with a random one. */
 static const char *write_changed(const struct family *family, const struct piece *pieces, struct random *random)
 {
-    struct model_tensor tensors[ROLES];
+    struct model_tensor tensors[ROLES + 1];
     struct model model = {tensors, 0, family->config, family->values};
     const size_t first = (size_t)random_below(random, ROLES);
     for (size_t i = 0; i < ROLES; i++) {
@@ -576,7 +582,7 @@ static const char *write_changed(const struct family *family, const struct piece
         tensors[model.count++] = (struct model_tensor){
             piece->name, piece->type, piece->dim > 0 ? 2 : 1, {piece->rows, piece->dim}, arrays[role].data, bytes};
     }
-    return model_write(&model);
+    return write_model(family, &model, tensors);
 }
 
 /* Demands that an array which begins in a tensor of a file ends in it. Others are converted ones. */

@@ -112,9 +112,9 @@ struct checkpoint {
     {                                                                                                                  \
         .key = "deepseek41.engram.pad_id", .number = PAD                                                               \
     }
-#define F16_TABLE(name, layer)                                                                                         \
+#define F16_TABLE(name, layer, rows)                                                                                   \
     {                                                                                                                  \
-        name, "F16", 2, {ROWS, DIM}, table[layer], ROWS *DIM * 2                                                       \
+        name, "F16", 2, {rows, DIM}, table[layer], (rows)*DIM * 2                                                      \
     }
 
 static const struct checkpoint good[] = {
@@ -123,12 +123,12 @@ static const struct checkpoint good[] = {
     {"the same layer by its number", QWEN_CONFIG, .tensors = {CONSTANTS(PLE, 0), SHARDS}, .ask = 1, .type = INLAY_E4M3,
      .scale = (const float[]){.5f}},
     {"one of two layers", QWEN_CONFIG,
-     .tensors = {CONSTANTS(PLE, 0), CONSTANTS(PLE5, 1), F16_TABLE(PLE "ngram_embedding.weight", 0),
-                 F16_TABLE(PLE5 "ngram_embedding.weight", 1)},
+     .tensors = {CONSTANTS(PLE, 0), CONSTANTS(PLE5, 1), F16_TABLE(PLE "ngram_embedding.weight", 0, ROWS),
+                 F16_TABLE(PLE5 "ngram_embedding.weight", 1, ROWS)},
      .ask = 5, .layer = 1, .type = INLAY_F16,
      .says = "pad, and end of texts: id 7 (config.text_config.eos_token_id)\n"},
     {"Qwen4Exp in GGUF", .values = (const struct model_value[]){QWEN_VALUES, {.key = NULL}},
-     .tensors = {F16_TABLE("per_layer_token_embd.weight", 0)}, .ask = -1, .type = INLAY_F16,
+     .tensors = {F16_TABLE("per_layer_token_embd.weight", 0, ROWS)}, .ask = -1, .type = INLAY_F16,
      .says = "multipliers: qwen4exp.ple.layer_multipliers, 3 of them\n"},
     {"Qwen4Exp in GGUF, a tensor per head", .values = (const struct model_value[]){QWEN_VALUES, {.key = NULL}},
      .tensors = {{"ple_ngram_embd.0.weight", "F16", 2, {11, DIM}, table[0], 11 * DIM * 2},
@@ -147,13 +147,13 @@ static const struct checkpoint good[] = {
      .values = (const struct model_value[]){ENGRAM_VALUES,
                                             VALUE_INTEGERS("deepseek41.engram.token_map", token_map),
                                             {.key = NULL}},
-     .tensors = {F16_TABLE("blk.1.engram_embd.weight", 0), F16_TABLE("blk.14.engram_embd.weight", 1)}, .ask = 14,
-     .layer = 1, .type = INLAY_F16, .is_engram = true},
+     .tensors = {F16_TABLE("blk.1.engram_embd.weight", 0, ROWS), F16_TABLE("blk.14.engram_embd.weight", 1, ROWS)},
+     .ask = 14, .layer = 1, .type = INLAY_F16, .is_engram = true},
     {"one Engram layer with constants in tensors",
      .values = (const struct model_value[]){{.key = "general.architecture", .text = "deepseek41"},
                                             {.key = "deepseek41.engram.pad_id", .number = PAD},
                                             {.key = NULL}},
-     .tensors = {F16_TABLE("blk.14.engram_embd.weight", 1),
+     .tensors = {F16_TABLE("blk.14.engram_embd.weight", 1, ROWS),
                  INTEGERS("engram_multipliers.weight", multipliers[1]),
                  INTEGERS("engram_primes.weight", moduli[1]),
                  INTEGERS("engram_offsets.weight", offsets[1]),
@@ -165,13 +165,14 @@ static const struct checkpoint bad[] = {
     {"no table", QWEN_CONFIG, .tensors = {CONSTANTS(PLE, 0)}, .ask = -1, .status = INLAY_FILE_ERROR_MODEL, .name = ""},
     {"a per-layer table of Gemma",
      .values = (const struct model_value[]){{.key = "general.architecture", .text = "gemma3n"}, {.key = NULL}},
-     .tensors = {F16_TABLE("per_layer_token_embd.weight", 0)}, .ask = -1, .status = INLAY_FILE_ERROR_MODEL, .name = ""},
+     .tensors = {F16_TABLE("per_layer_token_embd.weight", 0, ROWS)}, .ask = -1, .status = INLAY_FILE_ERROR_MODEL,
+     .name = ""},
     {"two layers, and none is named", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, TOKEN_MAP}, .ask = -1,
      .status = INLAY_FILE_ERROR_MODEL, .name = "layers.14.engram.embed.weight", .message = "2 layers"},
     {"another layer", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, TOKEN_MAP}, .ask = 2,
      .status = INLAY_FILE_ERROR_MISSING, .name = "", .message = "layer 2"},
     {"another layer of one without a number", .values = (const struct model_value[]){QWEN_VALUES, {.key = NULL}},
-     .tensors = {F16_TABLE("per_layer_token_embd.weight", 0)}, .ask = 3, .status = INLAY_FILE_ERROR_MODEL,
+     .tensors = {F16_TABLE("per_layer_token_embd.weight", 0, ROWS)}, .ask = 3, .status = INLAY_FILE_ERROR_MODEL,
      .name = "per_layer_token_embd.weight"},
     {"no multipliers", QWEN_CONFIG,
      .tensors = {INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0]), INTEGERS(PLE "ngram_heads_offsets", offsets[0]),
@@ -207,8 +208,9 @@ static const struct checkpoint bad[] = {
      .tensors = {INTEGERS(PLE "layer_multipliers", multipliers[0]), INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0]),
                  INTEGERS(PLE "ngram_heads_offsets", multipliers[1]), SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_SHAPE, .name = "ngram_heads_offsets", .message = "3 offsets for 4"},
-    {"hashes past the table", QWEN_CONFIG, .tensors = {CONSTANTS(PLE, 0), FP8(PLE "ngram_embedding.weight", 0, 0, 59)},
-     .ask = -1, .status = INLAY_FILE_ERROR_RANGE, .name = PLE "ngram_embedding.weight",
+    {"hashes past the table", QWEN_CONFIG,
+     .tensors = {CONSTANTS(PLE, 0), F16_TABLE(PLE "ngram_embedding.weight", 0, 59)}, .ask = -1,
+     .status = INLAY_FILE_ERROR_RANGE, .name = PLE "ngram_embedding.weight",
      .message = "column 3 has offset 41 and modulus 19, and the table has 59 rows"},
     {"offsets past any table", QWEN_CONFIG,
      .tensors = {INTEGERS(PLE "layer_multipliers", multipliers[1]), INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0]),
@@ -247,7 +249,7 @@ static const struct checkpoint bad[] = {
      .tensors = {ENGRAM_TABLES, INTEGERS("engram.token_map", ((const int64_t[]){1, 2}))}, .ask = 1,
      .status = INLAY_FILE_ERROR_MODEL, .name = "config.engram_pad_id"},
     {"a layer that is not listed", ENGRAM_CONFIG(),
-     .tensors = {FP8("layers.3.engram.embed.weight", 0, 0, ROWS), TOKEN_MAP}, .ask = -1,
+     .tensors = {F16_TABLE("layers.3.engram.embed.weight", 0, ROWS), TOKEN_MAP}, .ask = -1,
      .status = INLAY_FILE_ERROR_MODEL, .name = "layers.3.engram.embed.weight"},
     {"an array that is no whole number of layers",
      "{\"engram_layer_ids\": [1, 14], \"engram_multipliers\": [1, 3, 5, 7, 9], \"engram_pad_id\": 2}",

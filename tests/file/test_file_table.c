@@ -114,11 +114,15 @@ START_TEST(plain_tables)
     static const uint16_t halves[] = {0x3c00, 0x4000}, upper[] = {0x3f80, 0x4000};
     struct model *model = model_make();
     model_add(model, "f32.weight", "F32", 2, 3, floats, sizeof floats);
-    model_add(model, "f32.weight_scale", "F32", 0, 0, floats, 4); /* of no quantised tensor */
+    model_add(model, "f32.input_scale", "F32", 0, 0, floats, 4); /* of what goes into a module */
+    model_add(model, "f32_other.scale", "F32", 0, 0, floats, 4);
+    model_add(model, "scale", "F32", 0, 0, floats, 4);
     model_add(model, "f16", "F16", 1, 2, halves, sizeof halves);
     model_add(model, "bf16", "BF16", 2, 1, upper, sizeof upper);
-    model_add_bytes(model, "i8", "I8", 2, 2, 254);
-    model_add_bytes(model, "e4m3", "F8_E4M3", 2, 2, 0x38);
+    model_add_bytes(model, "i8.weight", "I8", 2, 2, 254);
+    model_add_bytes(model, "e4m3.weight", "F8_E4M3", 2, 2, 0x38);
+    model_add(model, "i8.scale", "F32", 0, 0, &(float){1}, 4);
+    model_add(model, "e4m3.scale", "F32", 0, 0, &(float){1}, 4);
     inlay_file *file = model_open(model);
     inlay_file_table table = table_of(file, "f32.weight");
     EXPECT(table.view.rows == 2 && table.view.dim == 3 && table.view.type == INLAY_F32 && table.scale == 1, "f32");
@@ -128,9 +132,9 @@ START_TEST(plain_tables)
     expect_element(&table, 0, 1, 2);
     table = table_of(file, "bf16");
     expect_element(&table, 1, 0, 2);
-    table = table_of(file, "i8");
+    table = table_of(file, "i8.weight");
     expect_element(&table, 0, 0, -2);
-    table = table_of(file, "e4m3");
+    table = table_of(file, "e4m3.weight");
     EXPECT(table.view.type == INLAY_E4M3 && table.view.scales == NULL && table.scale == 1, "e4m3");
     expect_element(&table, 0, 0, 1);
     inlay_file_close(file);
@@ -173,8 +177,6 @@ START_TEST(scales_have_several_names_and_shapes)
         {"t.scale", "F16", 1, 1, halves, 2, 0.5F, 0.5F},
         {"t.scale", "F8_E8M0", 2, 1, exponents, 2, 0.5F, 2},
         {"t.weight_scale", "U8", 2, 1, exponents, 2, 0.5F, 2},
-        {"u.weight_scale", "F32", 2, 1, pair, 8, 1, 1},
-        {"t.weight.scale", "F32", 2, 1, pair, 8, 1, 1},
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         inlay_file *file = with_scales("F8_E4M3", good[i].name, good[i].type, good[i].rows, good[i].columns,
@@ -218,16 +220,98 @@ START_TEST(other_scales_are_refused)
 }
 END_TEST
 
-/* Without ".weight", and the first of several names. */
+/* Without ".weight"; and one of two scales would be left out. */
 START_TEST(scales_of_plain_names)
 {
+    for (int both = 0; both <= 1; both++) {
+        struct model *model = model_make();
+        model_add_bytes(model, "table", "I8", 1, 2, 1);
+        model_add(model, "table.scale", "F32", 1, 1, &(float){4}, 4);
+        if (both)
+            model_add(model, "table.weight_scale", "F32", 1, 1, &(float){8}, 4);
+        inlay_file *file = model_open(model);
+        if (both)
+            expect_no_table(file, "table", INLAY_FILE_ERROR_TYPE,
+                            "table.weight_scale: it may change the rows of table");
+        else {
+            inlay_file_table table = table_of(file, "table");
+            expect_element(&table, 0, 1, 8);
+        }
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+/* Rows of 8 bits need a scale, and no package's is taken for 1. */
+START_TEST(tables_whose_scales_are_not_known)
+{
+    static const struct {
+        const char *rows, *type, *other; /* the names of the rows and of another tensor */
+        inlay_file_status status;
+        const char *message;
+    } tables[] = {
+        {"a.t.weight", "I8", "a.t.SCB", INLAY_FILE_ERROR_MISSING,
+         "a.t.weight: there is no scale of a known name for "
+         "its type, I8; next to it: SCB"},
+        {"a.t.weight", "I8", "a.t.weight_scales", INLAY_FILE_ERROR_MISSING, "next to it: weight_scales"},
+        {"a.t.weight", "F8_E4M3", "a.t.weight.scale", INLAY_FILE_ERROR_MISSING, "next to it: weight.scale"},
+        {"a.t.weight", "F8_E4M3", "a.u.weight_scale", INLAY_FILE_ERROR_MISSING, "next to it: nothing"},
+        {"a.t.weight", "F8_E4M3", "a.t.input_scale", INLAY_FILE_ERROR_MISSING, "next to it: input_scale"},
+        {"a.t.weight_qdata", "I8", "a.t.weight_scale", INLAY_FILE_ERROR_MISSING, "next to it: weight_scale"},
+        {"table", "I8", "table_scale", INLAY_FILE_ERROR_MISSING, "next to it: table_scale"},
+        {"table", "I8", "mapping", INLAY_FILE_ERROR_MISSING, "next to it: mapping"},
+        {"embeddings", "F8_E4M3", "mapping", INLAY_FILE_ERROR_MISSING, "next to it: mapping"},
+        {"a.embeddings", "I8", "mapping", INLAY_FILE_ERROR_MISSING, "next to it: nothing"},
+        {"embeddings", "I8", "mapping", INLAY_FILE_OK, NULL},
+        {"embeddings", "I8", "scales", INLAY_FILE_ERROR_TYPE, "scales: it may change the rows of embeddings"},
+        {"a.t.weight", "U8", "a.t.weight.absmax", INLAY_FILE_ERROR_TYPE,
+         "no table can have its type, U8; next to it: weight.absmax"},
+        {"a.t.W_q", "U8", "a.t.zero", INLAY_FILE_ERROR_TYPE, "next to it: zero"},
+        {"a.t.weight", "F32", "a.t.weight_scale", INLAY_FILE_ERROR_TYPE,
+         "a.t.weight_scale: it may change the rows of "
+         "a.t.weight, and how is not known"},
+        {"a.t.weight", "F32", "a.t.SCB", INLAY_FILE_ERROR_TYPE, "a.t.SCB: it may"},
+        {"a.t.weight", "F32", "a.t.weight.absmax", INLAY_FILE_ERROR_TYPE, "a.t.weight.absmax: it may"},
+        {"a.t.weight", "F32", "a.t.biases", INLAY_FILE_ERROR_TYPE, "a.t.biases: it may"},
+        {"a.t.weight", "F32", "a.t.weight_zero_point", INLAY_FILE_ERROR_TYPE, "a.t.weight_zero_point: it may"},
+        {"a.t.weight", "F32", "a.t.weight_quantizer._amax", INLAY_FILE_ERROR_TYPE,
+         "a.t.weight_quantizer._amax: it may"},
+        {"a.t", "F32", "a.t_scale", INLAY_FILE_ERROR_TYPE, "a.t_scale: it may"},
+        {"a.t", "F32", "a.t.scale", INLAY_FILE_ERROR_TYPE, "a.t.scale: it may"},
+        {"a.t.weight", "F32", "a.t.input_quantizer._amax", INLAY_FILE_OK, NULL},
+        {"a.t.weight", "F32", "a.t_scale", INLAY_FILE_OK, NULL},
+        {"a.t", "F32", "a.t_other.scale", INLAY_FILE_OK, NULL},
+        {"a.t", "F32", "a.logit_scale", INLAY_FILE_OK, NULL},
+        {"a.t.weight", "F32", "a.scale", INLAY_FILE_OK, NULL},
+        {"scale.quant", "F32", "scale.t", INLAY_FILE_OK, NULL},
+    };
+    static const unsigned char bytes[16];
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        struct model *model = model_make();
+        model_add(model, tables[i].rows, tables[i].type, 2, 2, bytes, strcmp(tables[i].type, "F32") == 0 ? 16 : 4);
+        model_add(model, tables[i].other, "F32", 2, 0, bytes, 8);
+        inlay_file *file = model_open(model);
+        if (tables[i].status == INLAY_FILE_OK)
+            EXPECT(table_of(file, tables[i].rows).scale == 1, "%s", tables[i].rows);
+        else
+            expect_no_table(file, tables[i].rows, tables[i].status, tables[i].message);
+        inlay_file_close(file);
+    }
+    /* Of a scale that is read, another one changes the rows too; and a list that is too long ends in dots. */
     struct model *model = model_make();
-    model_add_bytes(model, "table", "I8", 1, 2, 1);
-    model_add(model, "table.scale", "F32", 1, 1, &(float){4}, 4);
-    model_add(model, "table.weight_scale", "F32", 1, 1, &(float){8}, 4);
+    model_add(model, "a.t.weight", "I8", 2, 2, bytes, 4);
+    model_add(model, "a.t.scale", "F32", 2, 0, bytes, 8);
+    model_add(model, "a.t.weight_scale_2", "F32", 0, 0, bytes, 4);
+    model_add(model, "b.t.weight", "I8", 2, 2, bytes, 4);
+    for (int i = 10; i < 60; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "b.t.n%d", i);
+        model_add(model, name, "F32", 0, 0, bytes, 4);
+    }
     inlay_file *file = model_open(model);
-    inlay_file_table table = table_of(file, "table");
-    expect_element(&table, 0, 1, 8);
+    expect_no_table(file, "a.t.weight", INLAY_FILE_ERROR_TYPE, "a.t.weight_scale_2: it may");
+    expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_MISSING, "next to it: n10, n11, n12");
+    expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_MISSING, "...");
     inlay_file_close(file);
 }
 END_TEST
@@ -602,11 +686,17 @@ END_TEST
 static void add_shard(struct model *model, size_t number, const char *type, size_t rows, size_t columns)
 {
     char name[64];
-    unsigned char *bytes = malloc(rows * columns + 1);
-    memset(bytes, 0x38 + (int)number % 8, rows * columns);
+    unsigned char *bytes = malloc(rows * columns * 2 + 1);
+    memset(bytes, 0x38 + (int)number % 8, rows * columns * 2);
     snprintf(name, sizeof name, "p.shard_%zu.weight", number);
-    model_add(model, name, type, rows, columns, bytes, rows * columns);
+    model_add(model, name, type, rows, columns, bytes, rows * columns * (strcmp(type, "BF16") == 0 ? 2 : 1));
     free(bytes);
+}
+
+/* Adds "p.scale": 1 for all shards. */
+static void add_shared_scale(struct model *model)
+{
+    model_add(model, "p.scale", "F32", 0, 0, &(float){1}, 4);
 }
 
 static void add_shard_scale(struct model *model, size_t number, const char *type, size_t rows, const void *scales,
@@ -635,6 +725,7 @@ START_TEST(patterns_join_tensors)
         /* In another order than that of their numbers. */
         for (size_t k = count; k-- > 0;)
             add_shard(model, k, "F8_E4M3", rows[i][k], 32);
+        add_shared_scale(model);
         inlay_file *file = model_open(model);
         inlay_file_table table = table_of(file, "p.shard_*.weight");
         EXPECT(table.view.rows == total && table.view.extent_count == (count > 1 ? count : 0) &&
@@ -657,6 +748,7 @@ START_TEST(numbers_begin_at_0_without_a_gap)
     struct model *model = model_make();
     add_shard(model, 0, "F8_E4M3", 1, 32);
     add_shard(model, 2, "F8_E4M3", 1, 32);
+    add_shared_scale(model);
     inlay_file *file = model_open(model);
     EXPECT(table_of(file, "p.shard_*.weight").view.rows == 1, "tensor 1 is not there");
     inlay_file_close(file);
@@ -688,6 +780,7 @@ START_TEST(tensors_that_do_not_join)
         else
             model_add(model, "p.shard_1.weight\":{\"dtype\":\"F8_E4M3\",\"shape\":[0,32],\"data_offsets\":[64,64]},\"x",
                       "U8", 1, 0, "", 1);
+        add_shared_scale(model);
         inlay_file *file = model_open(model);
         expect_no_table(file, "p.shard_*.weight", i == 3 ? INLAY_FILE_ERROR_TYPE : INLAY_FILE_ERROR_SHAPE,
                         second[i].message);
@@ -742,9 +835,30 @@ START_TEST(scales_of_several_tensors)
     add_shard(model, 1, "F8_E4M3", 2, 32);
     add_shard_scale(model, 1, "F32", 2, pair, 8);
     file = model_open(model);
+    expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_MISSING, "p.shard_0.weight: there is no scale");
+    inlay_file_close(file);
+    /* Of rows, and of a tensor. */
+    model = model_make();
+    for (size_t k = 0; k < 2; k++) {
+        add_shard(model, k, "F8_E4M3", 2, 32);
+        add_shard_scale(model, k, "F32", k > 0 ? 2 : 0, pair, k > 0 ? 8 : 4);
+    }
+    file = model_open(model);
     expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_SHAPE, "its scales are not like those");
     inlay_file_close(file);
-    /* One number beside the part before the star. */
+    /* Of each tensor, and of all; and of bfloat16, which has none. */
+    for (int of_float = 0; of_float <= 1; of_float++) {
+        model = model_make();
+        add_shard(model, 0, of_float ? "BF16" : "F8_E4M3", 2, 32);
+        add_shared_scale(model);
+        if (!of_float)
+            add_shard_scale(model, 0, "F32", 2, pair, 8);
+        file = model_open(model);
+        expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_TYPE,
+                        "p.scale: it may change the rows of p.shard_0.weight");
+        inlay_file_close(file);
+    }
+    /* One number next to the part before the star. */
     for (size_t rows = 0; rows <= 4; rows += 4) {
         model = model_make();
         add_shard(model, 0, "F8_E4M3", 2, 32);
@@ -785,6 +899,7 @@ START_TEST(threads_share_a_file)
     struct model *model = model_make();
     add_shard(model, 0, "F8_E4M3", 2, 32);
     add_shard(model, 1, "F8_E4M3", 2, 32);
+    add_shared_scale(model);
     inlay_file *file = model_open(model);
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, make_tables, file), 0);
@@ -801,8 +916,9 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "tables of files", make_folder, remove_folder, tensors_that_are_no_tables,
                      plain_tables, scales_have_several_names_and_shapes, other_scales_are_refused,
-                     scales_of_plain_names, compressed_tensors, zero_points_of_nothing, nvfp4_of_modelopt,
-                     packed_tables_that_are_refused, quantised_tables_that_are_refused, packed_tables_join,
-                     layers_of_packed_tables, patterns_join_tensors, numbers_begin_at_0_without_a_gap,
-                     tensors_that_do_not_join, scales_of_several_tensors, threads_share_a_file);
+                     scales_of_plain_names, tables_whose_scales_are_not_known, compressed_tensors,
+                     zero_points_of_nothing, nvfp4_of_modelopt, packed_tables_that_are_refused,
+                     quantised_tables_that_are_refused, packed_tables_join, layers_of_packed_tables,
+                     patterns_join_tensors, numbers_begin_at_0_without_a_gap, tensors_that_do_not_join,
+                     scales_of_several_tensors, threads_share_a_file);
 }

@@ -183,14 +183,14 @@ int weights_map(const char *path, const char **name, size_t dim, struct weights 
     TRY(model_open(path, &weights->model));
     if (*name == NULL)
         TRY(find_table(path, weights->model.file, name));
-    if (inlay_file_table_of(weights->model.file, *name, &table, &error) != INLAY_FILE_OK)
-        return failed("%s", error.message);
     /* The scales beside a .npy file are not looked for here, nor found by the name of a folder or of a link. */
     const inlay_file_tensor *tensor = inlay_file_tensor_named(weights->model.file, *name);
     if (tensor != NULL && strcmp(tensor->type, inlay_npy_type(NPY_I1)->name) == 0)
         return failed("%s has int8 of a .npy file, whose scales may lie beside it: give the path that ends in .npy, to "
                       "inlay embed by --table without --model",
                       shown(path));
+    if (inlay_file_table_of(weights->model.file, *name, &table, &error) != INLAY_FILE_OK)
+        return failed("%s", error.message);
     weights->view = table.view;
     weights->factor = table.scale;
     return check_dim(*name, dim, &weights->view);
