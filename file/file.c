@@ -3,6 +3,7 @@
  * Opening and closing a model: its files are found, mapped, parsed into one catalogue and checked against one another.
  * Whatever fails, the handle is closed as if it were complete.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,6 @@
 #include "handle.h"
 #include "model_files.h"
 #include "options.h"
-
-enum { MOST_CONFIG_BYTES = 16 << 20 };
 
 /* Memory that a file keeps until it is closed. */
 struct inlay_kept {
@@ -67,28 +66,26 @@ static bool check_count(const struct inlay_catalogue *catalogue, const char *pat
 
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */
 
-/* Maps and parses a file of the model. */
-static bool open_part(inlay_file *file, const char *path)
+/* Maps and parses a file of the model. One of an index need not be there: then *lacks, unless it is null, says so. */
+static bool open_part(inlay_file *file, const char *path, const char **lacks)
 {
     struct inlay_mapping *mapping = &file->mappings[file->mapping_count];
-    if (!inlay_open_noted(&file->catalogue, path, file->options.memory, SIZE_MAX, mapping))
+    inlay_file_error *error = file->catalogue.error, own;
+    file->catalogue.error = &own; /* of a file that may be missing nothing is reported */
+    const bool is_open = inlay_open_noted(&file->catalogue, path, file->options.memory, SIZE_MAX, mapping);
+    file->catalogue.error = error;
+    if (!is_open && lacks != NULL && own.status == INLAY_FILE_ERROR_MISSING)
+        return (*lacks = "is a Git LFS pointer: run git lfs pull") != NULL;
+    if (!is_open && lacks != NULL && own.status == INLAY_FILE_ERROR_SYSTEM && own.system_error == ENOENT)
+        return (*lacks = "is missing") != NULL;
+    if (!is_open) {
+        *error = own;
         return false;
+    }
     file->mapping_count++;
     const struct inlay_source source = {path, mapping->bytes, mapping->size};
     const bool is_parsed = inlay_parse_model(&file->catalogue, &source);
     inlay_mapping_advise_random(mapping);
-    return is_parsed;
-}
-
-/* Parses the config.json. */
-static bool open_config(struct inlay_catalogue *catalogue, const char *path)
-{
-    struct inlay_mapping mapping;
-    if (!inlay_open_noted(catalogue, path, INLAY_FILE_MEMORY_COPIED, MOST_CONFIG_BYTES, &mapping))
-        return false;
-    const struct inlay_source source = {path, mapping.bytes, mapping.size};
-    const bool is_parsed = inlay_parse_config(catalogue, &source);
-    inlay_mapping_close(&mapping);
     return is_parsed;
 }
 
@@ -102,10 +99,10 @@ static bool open_model(inlay_file *file, const char *path)
     if (file->mappings == NULL)
         return inlay_file_fail_memory(catalogue->error, path);
     for (size_t part = 0; part < files.count; part++)
-        if (!open_part(file, files.paths[part]) ||
+        if (!open_part(file, files.paths[part], files.index != NULL ? &files.lacks[part] : NULL) ||
             (files.index == NULL && !check_part(catalogue, files.paths[part], part, files.count)))
             return false;
-    return (files.config == NULL || open_config(catalogue, files.config)) && inlay_catalogue_finish(catalogue) &&
+    return inlay_catalogue_finish(catalogue) &&
            (files.index == NULL ? check_count(catalogue, files.paths[0]) : inlay_check_index(catalogue, &files));
 }
 
@@ -185,7 +182,13 @@ const inlay_file_tensor *inlay_file_tensor_at(const inlay_file *file, size_t ind
 
 const inlay_file_tensor *inlay_file_tensor_named(const inlay_file *file, const char *name)
 {
-    return name != NULL ? inlay_catalogue_tensor(&file->catalogue, name) : NULL;
+    const inlay_file_tensor *tensor = inlay_catalogue_tensor(&file->catalogue, name);
+    if (tensor == NULL || tensor->data != NULL)
+        return tensor;
+    for (size_t i = 0; i < file->catalogue.tensor_count; i++) /* in another file than the index says */
+        if (strcmp(file->catalogue.tensors[i].name, name) == 0)
+            return &file->catalogue.tensors[i];
+    return NULL;
 }
 
 size_t inlay_file_value_count(const inlay_file *file)

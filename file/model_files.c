@@ -6,6 +6,8 @@
  */
 #include "model_files.h"
 
+#include "formats/formats.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What a directory can hold, in the order in which it is looked for. */
+/* What a directory can hold, in the order in which it is looked for; but model.safetensors goes first, as it does in
+   transformers. */
 static const struct {
     const char *end;
     const char *usual; /* the name of it that is taken where there are several, or null */
@@ -22,9 +25,20 @@ static const struct {
     {".safetensors", "model.safetensors"},
     {".gguf", NULL},
     {".npy", NULL},
+    /* Not read. */
+    {".bin", "pytorch_model.bin"},
+    {".pt", NULL},
+    {".pth", NULL},
+    {".ckpt", NULL},
+    {".keras", NULL},
+    {".h5", NULL},
+    {".npz", NULL},
+    {".msgpack", NULL},
+    {".onnx", NULL},
 };
 
-enum { KINDS = sizeof kinds / sizeof *kinds, MOST_PARTS = 1024 };
+enum { INDEX, SAFETENSORS, UNREAD = 4, KINDS = sizeof kinds / sizeof *kinds, MOST_PARTS = 1024 };
+enum { MOST_CONFIG_BYTES = 16 << 20 };
 
 /* What a directory holds of each kind. */
 struct found {
@@ -36,17 +50,34 @@ bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay
                       struct inlay_mapping *mapping)
 {
     catalogue->path = path;
+    static const char pointer[] = "version https://git-lfs.github.com/spec/";
     if (!inlay_mapping_open(path, memory, most, mapping, catalogue->error))
         return false;
-    if (inlay_catalogue_add_opened(catalogue, &mapping->file))
+    const bool is_pointer = mapping->size >= sizeof pointer && memcmp(mapping->bytes, pointer, sizeof pointer - 1) == 0;
+    if (is_pointer)
+        inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, NULL,
+                        "it is a Git LFS pointer instead of the file: run git lfs pull");
+    if (!is_pointer && inlay_catalogue_add_opened(catalogue, &mapping->file))
         return true;
     inlay_mapping_close(mapping);
     return false;
 }
 
-/* ---- Split GGUF models ------------------------------------------------------------------------------------------ */
+/* Adds the values of a config.json. */
+static bool read_config(struct inlay_catalogue *catalogue, const char *path)
+{
+    struct inlay_mapping mapping;
+    if (!inlay_open_noted(catalogue, path, INLAY_FILE_MEMORY_COPIED, MOST_CONFIG_BYTES, &mapping))
+        return false;
+    const struct inlay_source source = {path, mapping.bytes, mapping.size};
+    const bool is_parsed = inlay_parse_config(catalogue, &source);
+    inlay_mapping_close(&mapping);
+    return is_parsed;
+}
 
-#define SPLIT_END "-%05zu-of-%05zu.gguf"
+/* ---- Models in parts -------------------------------------------------------------------------------------------- */
+
+#define SPLIT_END "-%05zu-of-%05zu%s"
 
 /* The numbers in the end of such a name. */
 struct split {
@@ -54,18 +85,19 @@ struct split {
     size_t prefix; /* bytes before it */
 };
 
-/* Returns whether a name is that of a part of a split model: it ends as the numbers in it would be written. */
-static bool read_split(const char *name, struct split *split)
+/* Returns whether a name with that end, ".gguf" or ".safetensors", is that of a part of a model: it ends as the numbers
+   in it would be written. */
+static bool read_split(const char *name, const char *extension, struct split *split)
 {
     char written[64];
-    const size_t size = strlen(name), end = sizeof "-00001-of-00003.gguf" - 1;
+    const size_t size = strlen(name), end = sizeof "-00001-of-00003" - 1 + strlen(extension);
     if (size <= end)
         return false;
     split->prefix = size - end;
     name += split->prefix;
     split->part = strtoul(name + sizeof "-" - 1, NULL, 10);
     split->parts = strtoul(name + sizeof "-00001-of-" - 1, NULL, 10);
-    snprintf(written, sizeof written, SPLIT_END, split->part, split->parts);
+    snprintf(written, sizeof written, SPLIT_END, split->part, split->parts, extension);
     return strcmp(name, written) == 0 && split->part >= 1 && split->part <= split->parts;
 }
 
@@ -81,7 +113,7 @@ static bool list_parts(const char *path, const struct split *split, struct inlay
             return false;
         files->paths[files->count++] = part;
         if (split != NULL)
-            snprintf(part + split->prefix, bytes - split->prefix, SPLIT_END, files->count, parts);
+            snprintf(part + split->prefix, bytes - split->prefix, SPLIT_END, files->count, parts, ".gguf");
     }
     return files->paths != NULL;
 }
@@ -105,7 +137,7 @@ static bool note(struct inlay_catalogue *catalogue, const char *name, struct fou
     size_t kind = 0;
     while (kind < KINDS && !inlay_ends_in(name, kinds[kind].end))
         kind++;
-    if (kind == KINDS || name[0] == '.' || (read_split(name, &split) && split.part != 1))
+    if (kind == KINDS || name[0] == '.' || (read_split(name, ".gguf", &split) && split.part != 1))
         return true;
     const char *copy = inlay_catalogue_text(catalogue, inlay_text_of(name));
     bool usual = kinds[kind].usual != NULL && strcmp(name, kinds[kind].usual) == 0;
@@ -135,27 +167,94 @@ static bool list(const char *directory, struct inlay_catalogue *catalogue, struc
     return is_read;
 }
 
-/* Chooses the model of a directory. */
-static bool choose(const char *directory, struct inlay_catalogue *catalogue, struct inlay_model_files *files,
-                   const char **path)
+/* Returns the model of a directory, or null with an error. */
+static const char *find_model(const char *directory, struct inlay_catalogue *catalogue, const struct found found[KINDS])
 {
-    struct found found[KINDS] = {{NULL, NULL}};
-    bool config = false;
-    if (!list(directory, catalogue, found, &config))
-        return false;
-    size_t kind = 0;
+    struct split split;
+    const char *single = found[SAFETENSORS].name;
+    size_t kind = single != NULL && strcmp(single, kinds[SAFETENSORS].usual) == 0 ? SAFETENSORS : 0;
     while (kind < KINDS && found[kind].name == NULL)
         kind++;
-    if (kind == KINDS)
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
-                               "the directory has no .safetensors, .gguf or .npy file");
-    if (found[kind].other != NULL)
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_KIND, directory, NULL,
-                               "the directory has several models, %s and %s among them: name one", found[kind].name,
-                               found[kind].other);
-    *path = join(catalogue, directory, found[kind].name);
-    files->config = config ? join(catalogue, directory, "config.json") : NULL;
-    return *path != NULL && (files->config != NULL || !config);
+    if (kind >= UNREAD) {
+        inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
+                        "the directory has no .safetensors, .gguf or .npy file%s%s%s", kind < KINDS ? "; of " : "",
+                        kind < KINDS ? found[kind].name : "",
+                        kind == KINDS                       ? ""
+                        : inlay_is_pickle(found[kind].name) ? ": " INLAY_PICKLE
+                                                            : ": convert it to safetensors, since it is not read");
+        return NULL;
+    }
+    if (kind == SAFETENSORS && read_split(single, kinds[kind].end, &split)) {
+        inlay_file_fail(
+            catalogue->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
+            "%s is part %zu of %zu of a model, and its index, %.*s%s, is missing: download it, or open a part", single,
+            split.part, split.parts, (int)split.prefix, single, kinds[INDEX].end);
+        return NULL;
+    }
+    if (found[kind].other != NULL) {
+        inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_KIND, directory, NULL,
+                        "the directory has several models, %s and %s among them: name one", found[kind].name,
+                        found[kind].other);
+        return NULL;
+    }
+    if (kind == SAFETENSORS && found[INDEX].name != NULL)
+        catalogue->choice = "model.safetensors, and not the index next to it, as transformers chooses";
+    return found[kind].name;
+}
+
+/* Chooses the model of a directory, which its config.json can name, as in transformers. */
+static bool choose(const char *directory, struct inlay_catalogue *catalogue, const char **path)
+{
+    struct found found[KINDS] = {{NULL, NULL}};
+    bool has_config = false;
+    if (!list(directory, catalogue, found, &has_config))
+        return false;
+    const char *config = has_config ? join(catalogue, directory, "config.json") : NULL;
+    if (has_config && (config == NULL || !read_config(catalogue, config)))
+        return false;
+    const inlay_file_value *named = inlay_catalogue_last_value(catalogue, "config.transformers_weights");
+    const char *name = named != NULL && named->kind == INLAY_FILE_VALUE_STRING ? named->text : NULL;
+    if (name != NULL && (strchr(name, '/') != NULL || name[0] == '.' || name[0] == '\0'))
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_SYNTAX, config, named->key,
+                               "it is no name of a file in the directory");
+    if (name != NULL)
+        catalogue->choice = "that of config.transformers_weights";
+    else
+        name = find_model(directory, catalogue, found);
+    *path = name != NULL ? join(catalogue, directory, name) : NULL;
+    return *path != NULL;
+}
+
+/* Returns whether a file is readable and has all tensors of an index. */
+static bool is_complete(const char *path, const struct inlay_model_files *files)
+{
+    inlay_file *file;
+    size_t i = 0;
+    if (path == NULL || inlay_file_open(path, NULL, &file, NULL) != INLAY_FILE_OK)
+        return false;
+    while (i < files->entry_count && inlay_file_tensor_named(file, files->entries[i].tensor) != NULL)
+        i++;
+    inlay_file_close(file);
+    return i == files->entry_count;
+}
+
+const char *inlay_find_complete(struct inlay_catalogue *catalogue, const struct inlay_model_files *files)
+{
+    const char *slash = strrchr(files->index, '/'), *best = NULL;
+    char *directory = inlay_catalogue_text(
+        catalogue,
+        slash != NULL ? (struct inlay_text){files->index, (size_t)(slash - files->index) + 1} : inlay_text_of("./"));
+    DIR *stream = directory != NULL ? opendir(directory) : NULL;
+    struct split split;
+    for (struct dirent *entry; stream != NULL && (entry = readdir(stream)) != NULL;) {
+        const char *name = entry->d_name;
+        if (name[0] != '.' && inlay_ends_in(name, ".safetensors") && !read_split(name, ".safetensors", &split) &&
+            (best == NULL || strcmp(name, best) < 0) && is_complete(join(catalogue, directory, name), files))
+            best = inlay_catalogue_text(catalogue, inlay_text_of(name));
+    }
+    if (stream != NULL)
+        closedir(stream);
+    return best;
 }
 
 bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files)
@@ -168,13 +267,13 @@ bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struc
         return false;
     if (stat(path, &about) != 0)
         return inlay_file_fail_system(catalogue->error, path, "cannot open it");
-    if (S_ISDIR(about.st_mode) && !choose(path, catalogue, files, &path))
+    if (S_ISDIR(about.st_mode) && !choose(path, catalogue, &path))
         return false;
     if (inlay_ends_in(path, ".index.json")) {
         files->index = path;
         return inlay_read_index(catalogue, files);
     }
-    bool parts = read_split(path, &split);
+    bool parts = read_split(path, ".gguf", &split);
     if (parts && split.parts > MOST_PARTS)
         return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, path, NULL,
                                "its name says that it is one of more than %d parts", MOST_PARTS);

@@ -11,7 +11,7 @@
 struct inlay_index_entry {
     const char *tensor;
     const char *file; /**< its name, without a directory */
-    const char *path; /**< one of inlay_model_files.paths */
+    size_t part;      /**< of inlay_model_files.paths */
 };
 
 /** The files of a model. All strings and arrays lie in the memory of a catalogue. */
@@ -21,19 +21,22 @@ struct inlay_model_files {
     const char *index;                 /**< the path of the index, or null */
     struct inlay_index_entry *entries; /**< [entry_count], of the index */
     size_t entry_count;
-    const char *config; /**< the path of a config.json, or null */
+    const char **lacks; /**< [count], of an index: null, or what is wrong with a file that is not there */
 };
 
 /** Maps a file of a model as inlay_mapping_open() does, and notes it among those that were read. `path` lives as long
-   as the catalogue. */
+   as the catalogue. INLAY_FILE_ERROR_MISSING if it is a pointer of Git LFS. */
 bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory, size_t most,
                       struct inlay_mapping *mapping);
 
-/** Finds the files of a model. Opens none but an index. */
+/** Finds the files of a model. Opens none but a config.json, whose values it adds, and an index. */
 bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files);
 
 /** Reads the index at files->index, of a safetensors model in several files: its entries and the paths of its files. */
 bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files);
 
-/** Checks that every tensor of the index is in the file that the index says, when all are parsed and sorted. */
-bool inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files);
+/** Notes the tensors of the index that are not in the file that the index says, when all are parsed and sorted. */
+bool inlay_check_index(struct inlay_catalogue *catalogue, const struct inlay_model_files *files);
+
+/** Returns the name of a single file next to the index that has all tensors of it, or null. */
+const char *inlay_find_complete(struct inlay_catalogue *catalogue, const struct inlay_model_files *files);

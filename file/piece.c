@@ -68,9 +68,10 @@ static const inlay_file_tensor *find_scales(struct inlay_piece *piece, const cha
     return scales;
 }
 
-void inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t size)
+bool inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t size)
 {
     piece->shared = find_scales(piece, stem, size);
+    return piece->shared == NULL || inlay_catalogue_check(piece->shared, piece->error);
 }
 
 /* Rows NAME.weight or NAME, and the names of their neighbors, which begin with `module` bytes of it. */
@@ -445,6 +446,11 @@ bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor
     piece->tensor = tensor;
     piece->scales = NULL;
     piece->table.scale = 1;
+    for (int part = -1; part <= G_IDX; part++) {
+        const inlay_file_tensor *needed = part < 0 ? tensor : find(piece, rows.name, rows.stem, (enum part)part);
+        if (needed != NULL && !inlay_catalogue_check(needed, piece->error))
+            return false;
+    }
     memset(piece->read, 0, sizeof piece->read);
     if (tensor->rank != 2)
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "it has not 2 dimensions, as a table [rows, dim] has");

@@ -25,8 +25,10 @@ struct inlay_piece {
    INLAY_FILE_ERROR_TYPE or _MISSING if the names next to it leave open what its rows mean. */
 bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor);
 
-/** Finds the shared scale of the tensors whose names begin with `stem` [size]. */
-void inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t size);
+/** Finds the shared scale of the tensors whose names begin with `stem` [size]. INLAY_FILE_ERROR_MISSING if it is
+ * absent.
+ */
+bool inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t size);
 
 /** Converts [rows, columns] of F32, F16, BF16 or F8_E4M3 to float32 and multiplies them by a factor. */
 void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out);

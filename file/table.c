@@ -16,7 +16,7 @@ static const inlay_file_tensor *find_numbered(const struct inlay_piece *piece, c
                                               size_t number)
 {
     snprintf(piece->name, piece->room, "%.*s%zu%s", (int)(star - pattern), pattern, number, star + 1);
-    return inlay_file_tensor_named(piece->file, piece->name);
+    return inlay_catalogue_tensor(&piece->file->catalogue, piece->name);
 }
 
 /* Checks that a piece goes on the table that the first one begins. */
@@ -79,14 +79,14 @@ static bool join_pattern(struct inlay_piece *piece, const char *pattern, const c
     const char *stem = star;
     while (stem > pattern && *stem != '.')
         stem--;
-    inlay_piece_find_shared(piece, pattern, (size_t)(stem - pattern));
-    return join(piece, pattern, star, extents, count, table);
+    return inlay_piece_find_shared(piece, pattern, (size_t)(stem - pattern)) &&
+           join(piece, pattern, star, extents, count, table);
 }
 
 /* Makes a table of a tensor, or of those of a pattern. */
 static bool make_table(struct inlay_piece *piece, const char *name, inlay_file_table *table)
 {
-    const inlay_file_tensor *tensor = inlay_file_tensor_named(piece->file, name);
+    const inlay_file_tensor *tensor = inlay_catalogue_tensor(&piece->file->catalogue, name);
     const char *star = strchr(name, '*');
     if (tensor == NULL && star != NULL)
         return join_pattern(piece, name, star, table);

@@ -254,12 +254,41 @@ bool inlay_catalogue_finish(struct inlay_catalogue *catalogue)
     return true;
 }
 
+bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, const inlay_file_tensor *absent, size_t count)
+{
+    const size_t present = catalogue->name_count;
+    const inlay_file_tensor **names =
+        realloc(catalogue->by_name, (present + count + 1) * sizeof(const inlay_file_tensor *));
+    if (names == NULL)
+        return inlay_file_fail_memory(catalogue->error, NULL);
+    catalogue->by_name = names;
+    size_t added = present;
+    for (size_t i = 0; i < count; i++) {
+        const inlay_file_tensor *key = &absent[i];
+        const inlay_file_tensor **other =
+            bsearch(&key, names, present, sizeof(const inlay_file_tensor *), compare_names);
+        *(other != NULL ? other : &names[added++]) = key;
+    }
+    catalogue->name_count = added;
+    qsort(names, added, sizeof(const inlay_file_tensor *), compare_names);
+    return true;
+}
+
+bool inlay_catalogue_check(const inlay_file_tensor *tensor, inlay_file_error *error)
+{
+    return tensor->data != NULL ||
+           inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, tensor->path, tensor->name,
+                           "the index says that this file holds it, and the file %s", tensor->type);
+}
+
 const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name)
 {
     inlay_file_tensor wanted = {.name = name};
     const inlay_file_tensor *key = &wanted;
-    const inlay_file_tensor **found =
-        bsearch(&key, catalogue->by_name, catalogue->name_count, sizeof(const inlay_file_tensor *), compare_names);
+    const inlay_file_tensor **found = NULL;
+    if (name != NULL)
+        found =
+            bsearch(&key, catalogue->by_name, catalogue->name_count, sizeof(const inlay_file_tensor *), compare_names);
     return found != NULL ? *found : NULL;
 }
 

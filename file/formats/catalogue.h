@@ -35,6 +35,7 @@ struct inlay_catalogue {
     const struct inlay_odd_key *odd_keys; /**< of config.json, in no order */
     inlay_file_opened *opened;            /**< [opened_count], the files that were read */
     size_t opened_count, opened_room;
+    const char *choice;         /**< which model of a directory was chosen among several, or null */
     size_t placed_tensors;      /**< whose places were checked: those of all files but the one that is parsed */
     struct inlay_chunk *chunks; /**< memory of strings and arrays */
     inlay_file_error *error;    /**< where to write what is wrong; null: nowhere */
@@ -86,7 +87,15 @@ bool inlay_catalogue_place_tensors(struct inlay_catalogue *catalogue, const stru
     key twice. Of a key that several files have, the value of the first stays. */
 bool inlay_catalogue_finish(struct inlay_catalogue *catalogue);
 
-/** Returns the tensor of that name, or null, from inlay_catalogue_finish() on. */
+/** Adds tensors that an index names and its files lack, from inlay_catalogue_finish() on: their data are null, and type
+    ends the sentence "the index says that this file holds it, and the file ". They replace tensors of the same name in
+    `by_name`. */
+bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, const inlay_file_tensor *absent, size_t count);
+
+/** Returns true unless a tensor is absent; then writes INLAY_FILE_ERROR_MISSING. */
+bool inlay_catalogue_check(const inlay_file_tensor *tensor, inlay_file_error *error);
+
+/** Returns the tensor of that name, or null, from inlay_catalogue_finish() on. It may be absent. Null has none. */
 const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name);
 
 /** Returns the index in by_name of the first name that is not before a prefix [size]. */

@@ -1,31 +1,93 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which format a file has. Only GGUF and npy begin with bytes of their own; safetensors begins with a length, whose
- * upper bytes are zero, and JSON. What PyTorch pickles is recognised to say what to do with it.
+ * upper bytes are zero, and JSON. Other formats are recognised to say what to do with them.
  */
 #include "formats/formats.h"
 
 #include <string.h>
 
 #include "formats/npy.h"
+#include "text.h"
+
+#define BYTES(text) text, sizeof(text) - 1
+
+/* How files begin that are not read. */
+static const struct {
+    const char *bytes;
+    size_t size;
+    const char *why;
+} others[] = {
+    {BYTES("\x80\x02"), INLAY_PICKLE},
+    {BYTES("\x80\x03"), INLAY_PICKLE},
+    {BYTES("\x80\x04"), INLAY_PICKLE},
+    {BYTES("\x80\x05"), INLAY_PICKLE},
+    {BYTES("\x89HDF\r\n\x1a\n"), "it is HDF5, as Keras saves models, which is not read: convert it to safetensors"},
+    {BYTES("\x1f\x8b"), "it is compressed by gzip: unpack it"},
+    {BYTES("\x28\xb5\x2f\xfd"), "it is compressed by zstd: unpack it"},
+    {BYTES("lmgg"), INLAY_OLD_GGML},
+    {BYTES("fmgg"), INLAY_OLD_GGML},
+    {BYTES("tjgg"), INLAY_OLD_GGML},
+    {BYTES("<!"), INLAY_WEB_PAGE},
+    {BYTES("<html"), INLAY_WEB_PAGE},
+};
 
 static bool begins(const struct inlay_source *source, size_t at, const char *bytes, size_t size)
 {
     return source->size >= at + size && memcmp(source->bytes + at, bytes, size) == 0;
 }
 
+/* Says what to do with a zip archive, which the name of its first file tells, or else its own. */
+static const char *advise_on_zip(const struct inlay_source *source)
+{
+    enum { SIZE_AT = 26, NAME_AT = 30 };
+    char name[64] = "";
+    const size_t left = source->size > NAME_AT ? source->size - NAME_AT : 0;
+    const size_t size = left > 0 ? source->bytes[SIZE_AT] + 256u * source->bytes[SIZE_AT + 1] : 0;
+    if (size <= left && size < sizeof name)
+        memcpy(name, source->bytes + NAME_AT * (size > 0), size);
+    if (inlay_ends_in(name, ".npy"))
+        return "it is an .npz archive of NumPy: save the array of the table alone, by numpy.save()";
+    if (inlay_ends_in(source->path, ".keras") || strcmp(name, "metadata.json") == 0)
+        return "it is a model of Keras, which is not read: save the weights of its embedding by numpy.save()";
+    if (strstr(name, ".pkl") != NULL || inlay_is_pickle(source->path))
+        return INLAY_PICKLE;
+    return "it is a zip archive: unpack it";
+}
+
+/* Returns what is wrong with a file that is of none of the formats, or null. */
+static const char *find_other(const struct inlay_source *source)
+{
+    static const char zeros[4];
+    /* A header of safetensors has less than 4 GiB and begins so. Its length can have the bytes of another format. */
+    if (source->size > 8 && begins(source, 4, zeros, 4) && memchr(" \t\r\n{", source->bytes[8], 5) != NULL)
+        return NULL;
+    if (begins(source, 0, BYTES("PK\x03\x04")))
+        return advise_on_zip(source);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (begins(source, 0, others[i].bytes, others[i].size))
+            return others[i].why;
+    return inlay_ends_in(source->path, ".gguf") ? "it does not begin with the bytes GGUF, as a .gguf file does" : NULL;
+}
+
+bool inlay_is_pickle(const char *name)
+{
+    static const char *const ends[] = {".bin", ".pt", ".pth", ".ckpt", ".pkl"};
+    size_t i = 0;
+    while (i < sizeof ends / sizeof *ends && !inlay_ends_in(name, ends[i]))
+        i++;
+    return i < sizeof ends / sizeof *ends;
+}
+
 bool inlay_parse_model(struct inlay_catalogue *catalogue, const struct inlay_source *source)
 {
-    if (begins(source, 0, "GGUF", 4))
+    if (begins(source, 0, BYTES("GGUF")))
         return inlay_parse_gguf(catalogue, source);
-    if (begins(source, 0, "\x93NUMPY", 6))
+    if (begins(source, 0, BYTES("\x93NUMPY")))
         return inlay_parse_npy(catalogue, source);
-    if (begins(source, 0, "PK\x03\x04", 4) || begins(source, 0, "\x80\x02", 2) || begins(source, 0, "\x80\x04", 2))
-        if (source->size <= 8 || memchr(" \t\r\n{", source->bytes[8], 5) == NULL) /* as a safetensors header does not */
-            return inlay_file_fail(
-                catalogue->error, INLAY_FILE_ERROR_KIND, source->path, NULL,
-                "it looks like a pickle of PyTorch, which can run programs and is not read: convert "
-                "it with safetensors.torch.save_file(torch.load(file, weights_only=True), new_file)");
+    const char *why = find_other(source);
+    if (why != NULL)
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_KIND, source->path, NULL, "%s", why);
     return inlay_parse_safetensors(catalogue, source);
 }
 

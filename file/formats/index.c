@@ -2,9 +2,11 @@
 /*
  * The index of a sharded safetensors model: a JSON object whose "weight_map" says for each tensor in which file it is.
  * Its file names come from strangers: each must name a file in the directory of the index, without a way into another.
+ * Files and tensors that are not there are no error until one of these tensors is needed.
  */
 #include "model_files.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +55,9 @@ static bool parse(struct inlay_json *json, struct inlay_catalogue *catalogue, st
     if (files->entry_count == 0)
         return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, files->index, "weight_map",
                                "the index names no tensors");
+    if (files->entry_count > INLAY_MOST_TENSORS)
+        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, files->index, "weight_map",
+                               "the index names more than %d tensors", INLAY_MOST_TENSORS);
     return true;
 }
 
@@ -75,7 +80,7 @@ static bool find_paths(struct inlay_catalogue *catalogue, struct inlay_model_fil
     for (size_t i = 0; i < files->entry_count; i++) {
         struct inlay_index_entry *entry = &files->entries[i];
         if (i > 0 && strcmp(entry->file, entry[-1].file) == 0) {
-            entry->path = entry[-1].path;
+            entry->part = files->count - 1;
             continue;
         }
         if (strchr(entry->file, '/') != NULL || entry->file[0] == '.' || entry->file[0] == '\0')
@@ -87,8 +92,13 @@ static bool find_paths(struct inlay_catalogue *catalogue, struct inlay_model_fil
             return false;
         memcpy(path, files->index, directory);
         memcpy(path + directory, entry->file, file_bytes);
-        entry->path = files->paths[files->count++] = path;
+        entry->part = files->count;
+        files->paths[files->count++] = path;
     }
+    files->lacks = inlay_catalogue_memory(catalogue, files->count * sizeof *files->lacks);
+    if (files->lacks == NULL)
+        return false;
+    memset(files->lacks, 0, files->count * sizeof *files->lacks);
     return true;
 }
 
@@ -105,14 +115,49 @@ bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_file
     return is_read && find_paths(catalogue, files);
 }
 
-bool inlay_check_index(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files)
+/* Returns whether a tensor is in the file that the index says. */
+static bool is_there(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files, size_t entry)
 {
-    for (size_t i = 0; i < files->entry_count; i++) {
+    const inlay_file_tensor *tensor = inlay_catalogue_tensor(catalogue, files->entries[entry].tensor);
+    return tensor != NULL && tensor->path == files->paths[files->entries[entry].part];
+}
+
+/* Ends the sentence that a file lacks a tensor; null if there is no memory. */
+static const char *make_reason(struct inlay_catalogue *catalogue, const char *lacks, const char *complete)
+{
+    const size_t bytes = strlen(lacks) + (complete != NULL ? strlen(complete) : 0) + 64;
+    char *reason = inlay_catalogue_memory(catalogue, bytes);
+    if (reason != NULL)
+        snprintf(reason, bytes, "%s%s%s%s", lacks, complete != NULL ? "; open " : "", complete != NULL ? complete : "",
+                 complete != NULL ? ", which has all tensors of the index" : "");
+    return reason;
+}
+
+bool inlay_check_index(struct inlay_catalogue *catalogue, const struct inlay_model_files *files)
+{
+    size_t count = 0, made = 0, whole = 0;
+    for (size_t i = 0; i < files->entry_count; i++)
+        count += !is_there(catalogue, files, i);
+    for (size_t part = 0; part < files->count; part++)
+        whole += files->lacks[part] == NULL;
+    if (count == 0)
+        return true;
+    const char *complete = inlay_find_complete(catalogue, files), *reason = NULL;
+    inlay_file_tensor *absent = inlay_catalogue_memory(catalogue, count * sizeof *absent);
+    for (size_t i = 0; absent != NULL && i < files->entry_count; i++) {
         const struct inlay_index_entry *entry = &files->entries[i];
-        const inlay_file_tensor *tensor = inlay_catalogue_tensor(catalogue, entry->tensor);
-        if (tensor == NULL || tensor->path != entry->path)
-            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, files->index, entry->tensor,
-                                   "this tensor is not in %s, where the index says", entry->file);
+        if (is_there(catalogue, files, i))
+            continue;
+        const char *lacks = files->lacks[entry->part], *path = files->paths[entry->part];
+        if (made == 0 || path != absent[made - 1].path)
+            reason = make_reason(catalogue, lacks != NULL ? lacks : "does not", complete);
+        if (reason == NULL)
+            return false;
+        absent[made++] = (inlay_file_tensor){.name = entry->tensor, .type = reason, .path = path};
     }
-    return true;
+    if (absent == NULL)
+        return false;
+    if (whole == 0)
+        return inlay_catalogue_check(&absent[0], catalogue->error);
+    return inlay_catalogue_add_absent(catalogue, absent, count);
 }

@@ -4,6 +4,7 @@
  * input layer is assumed to be the token table alone. Any setting or tensor that may be part of an input layer forbids
  * the assumption: an error is better than vectors that are wrong.
  */
+#include "handle.h"
 #include "models/models.h"
 
 #include <string.h>
@@ -78,8 +79,8 @@ static bool is_of_block(const char *name)
 /* Returns the first tensor beside the table, outside of blocks, that may belong to an input layer, or null. */
 static const char *find_tensor(const inlay_file *file, const char *prefix)
 {
-    for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
-        const char *name = inlay_file_tensor_at(file, i)->name;
+    for (size_t i = 0; i < file->catalogue.name_count; i++) {
+        const char *name = file->catalogue.by_name[i]->name;
         const size_t size = strlen(prefix);
         if (strncmp(name, prefix, size) != 0)
             continue;

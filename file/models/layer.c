@@ -102,6 +102,7 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
         return inlay_file_fail_memory(builder->error, NULL);
     inlay_report_line(&layer->report, "model: %s%s%s (%s)", model->name, part != NULL ? ", " : "",
                       part != NULL ? part : "", builder->found.told_by);
+    inlay_report_choice(&layer->report, builder->found.settings.file);
     if (!check_demanded(builder) || !inlay_build_tokens(builder))
         return false;
     add_all_following(builder);

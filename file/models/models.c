@@ -6,6 +6,7 @@
  */
 #include "models/models.h"
 
+#include "handle.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -333,11 +334,11 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
     const bool own = *found->prefix == '*';
     const int length = snprintf(full, INLAY_MODEL_NAME_ROOM, "%s%s%s%s", own ? found->model->name : "",
                                 found->prefix + own, moved ? decoder : "", name + (moved ? size : 0));
-    const inlay_file_tensor *tensor = inlay_file_tensor_named(found->settings.file, full);
+    const inlay_file_tensor *tensor = inlay_catalogue_tensor(&found->settings.file->catalogue, full);
     if (tensor != NULL || !inlay_ends_in(full, ".weight") || (size_t)length + sizeof "_packed" > INLAY_MODEL_NAME_ROOM)
         return tensor;
     memcpy(full + length, "_packed", sizeof "_packed"); /* as compressed-tensors names packed tables */
-    tensor = inlay_file_tensor_named(found->settings.file, full);
+    tensor = inlay_catalogue_tensor(&found->settings.file->catalogue, full);
     if (tensor == NULL)
         full[length] = '\0';
     return tensor;

@@ -6,6 +6,7 @@
  * llama.cpp; names of Engram are those of DeepSeek-V4.1's checkpoint and of converters to GGUF, which have no standard
  * yet.
  */
+#include "handle.h"
 #include "models/report.h"
 #include "models/settings.h"
 #include "text.h"
@@ -156,9 +157,9 @@ static bool find_table(struct builder *builder, long long layer)
     const struct inlay_settings *settings = &builder->settings;
     struct found *found = &builder->found;
     size_t all = 0, fitting = 0;
-    for (size_t i = 0; i < inlay_file_tensor_count(settings->file); i++) {
+    for (size_t i = 0; i < settings->file->catalogue.name_count; i++) {
         struct found candidate;
-        if (!is_of_kind(inlay_file_tensor_at(settings->file, i), settings, &candidate))
+        if (!is_of_kind(settings->file->catalogue.by_name[i], settings, &candidate))
             continue;
         all++;
         if (layer >= 0 && candidate.layer >= 0 && candidate.layer != layer)
@@ -200,7 +201,7 @@ static const inlay_file_tensor *tensor_beside(const struct builder *builder, con
 {
     char full[sizeof builder->found.stem + 64];
     snprintf(full, sizeof full, "%s%s", builder->found.stem, name);
-    return inlay_file_tensor_named(builder->settings.file, full);
+    return inlay_catalogue_tensor(&builder->settings.file->catalogue, full);
 }
 
 /* Returns the elements of a tensor as a value of the metadata, of kind 0 if they are no integers. */
@@ -234,10 +235,12 @@ static bool read_array(struct builder *builder, enum part part)
     const bool is_sliced = tensor == NULL && part != LAYERS && part != TOKEN_MAP;
     const size_t slices = is_sliced ? builder->slices : 1;
     for (size_t i = 0; i < 2 && tensor == NULL; i++)
-        tensor = inlay_file_tensor_named(file, array->tensors[i]);
+        tensor = inlay_catalogue_tensor(&file->catalogue, array->tensors[i]);
     const inlay_file_value *named = inlay_settings_value(&builder->settings, array->config, array->gguf);
     if (tensor == NULL && named == NULL)
         return true;
+    if (tensor != NULL && !inlay_catalogue_check(tensor, builder->error))
+        return false;
     const inlay_file_value value = tensor != NULL ? value_of(tensor) : *named;
     integers->count = value.count / slices;
     integers->values = malloc(integers->count * sizeof *integers->values + 1);
@@ -417,6 +420,7 @@ static bool build(struct builder *builder, long long layer)
         return inlay_file_fail_memory(builder->error, NULL);
     const char *name = builder->found.name;
     inlay_report_line(&ngram->report, "model: %s", builder->found.kind->name);
+    inlay_report_choice(&ngram->report, builder->settings.file);
     if (inlay_file_table_of(builder->settings.file, name, &ngram->table, builder->error) != INLAY_FILE_OK)
         return false;
     const inlay_table *view = &ngram->table.view;

@@ -4,6 +4,7 @@
  */
 #include "models/report.h"
 
+#include "handle.h"
 #include "text.h"
 
 #include <stdarg.h>
@@ -32,4 +33,10 @@ void inlay_report_tensor(struct inlay_report *report, const char *what, const in
         used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%llu", i > 0 ? ", " : "",
                                  (unsigned long long)tensor->shape[i]);
     inlay_report_line(report, "%s: %s [%s] %s", what, tensor->name, shape, tensor->type);
+}
+
+void inlay_report_choice(struct inlay_report *report, const inlay_file *file)
+{
+    if (file->catalogue.choice != NULL)
+        inlay_report_line(report, "file: %s", file->catalogue.choice);
 }

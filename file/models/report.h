@@ -10,7 +10,7 @@
 
 enum { INLAY_REPORT_LINE_BYTES = 512, INLAY_REPORT_LINES = 40 };
 
-/** Lines of text; one that has no room is left out. A layer has at most 34, all of them as long as can be. All zero:
+/** Lines of text; one that has no room is left out. A layer has at most 35, all of them as long as can be. All zero:
     none. */
 struct inlay_report {
     size_t used;
@@ -22,3 +22,6 @@ void inlay_report_line(struct inlay_report *report, const char *format, ...) __a
 
 /** Adds a line "what: name [shape] type". */
 void inlay_report_tensor(struct inlay_report *report, const char *what, const inlay_file_tensor *tensor);
+
+/** Adds which model of a directory was chosen, if there was a choice. */
+void inlay_report_choice(struct inlay_report *report, const inlay_file *file);

@@ -174,6 +174,8 @@ static bool build_segments(struct inlay_layer_builder *builder)
 static bool check_vector(const struct inlay_layer_builder *builder, const inlay_file_tensor *tensor, bool has_type,
                          const char *types)
 {
+    if (!inlay_catalogue_check(tensor, builder->error))
+        return false;
     if (tensor->rank != 1)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
                                "it has %u dimensions instead of one", tensor->rank);

@@ -26,6 +26,8 @@ static struct blob one_tensor(const char *name, size_t rows)
     return blob;
 }
 
+#define LFS_POINTER "version https://git-lfs.github.com/spec/v1\noid sha256:0123456789abcdef\nsize 12345678\n"
+
 /* ---- Kinds of files --------------------------------------------------------------------------------------------- */
 
 START_TEST(only_regular_files_are_opened)
@@ -61,6 +63,36 @@ START_TEST(other_formats_are_named)
 {
     expect_refused(write_bytes("pytorch_model.bin", "PK\x03\x04\0\0\0\0\0\0\0\0", 12), INLAY_FILE_ERROR_KIND, "",
                    "safetensors.torch.save_file");
+    static const struct {
+        const char *name, *bytes;
+        size_t size;
+        const char *message;
+    } others[] = {
+#define OTHER(name, bytes, message) {name, bytes, sizeof(bytes) - 1, message}
+#define ZIP(length) "PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" length "\0\0\0"
+        OTHER("x.npz", ZIP("\x05") "a.npy\0\0\0", "an .npz archive of NumPy: save the array"),
+        OTHER("x.npz", ZIP("\x00") "a.npy\0\0\0", "a zip archive: unpack it"),
+        OTHER("x.npz", ZIP("\xff") "a.npy\0\0\0", "a zip archive: unpack it"),
+        OTHER("x", ZIP("\x0d") "metadata.json", "a model of Keras"),
+        OTHER("x.keras", ZIP("\x0b") "config.json{}", "a model of Keras"),
+        OTHER("x", ZIP("\x10") "archive/data.pklX", "a pickle of PyTorch"),
+        OTHER("x.pt", ZIP("\x10") "archive/version_", "a pickle of PyTorch"),
+        OTHER("x.docx", ZIP("\x0b") "_rels/.rels", "a zip archive: unpack it"),
+        OTHER("x.pkl", "\x80\x05\x95\0\0\0\0\0\0\0\0", "a pickle of PyTorch"),
+        OTHER("x.h5", "\x89HDF\r\n\x1a\n\0\0\0\0", "HDF5"),
+        OTHER("x.gz", "\x1f\x8b\x08\0\0\0\0\0\0\x03", "compressed by gzip"),
+        OTHER("x.zst", "\x28\xb5\x2f\xfd\x04\0\0\0\0\0", "compressed by zstd"),
+        OTHER("x.bin", "tjgg\x03\0\0\0\0\0\0\0", "GGML, the format before GGUF"),
+        OTHER("x.bin", "lmgg\x03\0\0\0\0\0\0\0", "GGML, the format before GGUF"),
+        OTHER("x.gguf", "FUGG\x03\0\0\0\0\0\0\0", "it does not begin with the bytes GGUF"),
+        OTHER("x.gguf", "\0\0\0\0\x03\0\0\0\0\0\0\0", "it does not begin with the bytes GGUF"),
+        OTHER("x.safetensors", "<!DOCTYPE html>", "a web page and no model"),
+        OTHER("x.safetensors", "<html><head>", "a web page and no model"),
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        expect_refused(write_bytes(others[i].name, others[i].bytes, others[i].size), INLAY_FILE_ERROR_KIND, "",
+                       others[i].message);
+    expect_refused(write_text("x.safetensors", LFS_POINTER), INLAY_FILE_ERROR_MISSING, "", "run git lfs pull");
     expect_refused(write_bytes("old.pt", "\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j\xa8P", 13), INLAY_FILE_ERROR_KIND, "",
                    "pickle");
     expect_refused(write_text("config.json", "{\"hidden_size\": 8}\n"), INLAY_FILE_ERROR_KIND, "", "neither");
@@ -234,9 +266,15 @@ START_TEST(directories)
 {
     expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "no .safetensors, .gguf or .npy file");
     write_text("config.json", "{\"a\": 1}");
-    write_text("pytorch_model.bin", "");
     write_text(".hidden.safetensors", "");
-    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "no .safetensors");
+    write_text("flax_model.msgpack", "");
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "",
+                   "no .safetensors, .gguf or .npy file; of flax_model.msgpack: "
+                   "convert it to safetensors");
+    write_text("training_args.bin", "");
+    write_text("pytorch_model.bin", "");
+    write_text("rng_state.bin", "");
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "; of pytorch_model.bin: it looks like a pickle of PyTorch");
     remove(path_of(".hidden.safetensors"));
     write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", 4);
     inlay_file *file = open_good(folder());
@@ -259,11 +297,125 @@ START_TEST(directories)
     expect_refused(folder(), INLAY_FILE_ERROR_SYNTAX, "", "config.json: a string is expected at byte 8");
     write_text("config.json", "");
     expect_refused(folder(), INLAY_FILE_ERROR_TRUNCATED, "", "config.json: it is empty");
+    write_text("config.json", LFS_POINTER);
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "config.json: it is a Git LFS pointer");
+    /* As transformers: the file that config.json names, model.safetensors, its index, and only then what is there. */
     write_text("model.safetensors.index.json", "{\"weight_map\":{\"c\":\"c.safetensors\"}}");
     write_text("config.json", "{}");
     file = open_good(folder());
-    EXPECT(inlay_file_tensor_named(file, "c") != NULL && inlay_file_tensor_count(file) == 1, "the index goes first");
+    EXPECT(inlay_file_tensor_named(file, "usual") != NULL && inlay_file_tensor_count(file) == 1, "the single file");
     inlay_file_close(file);
+    write_text("config.json", "{\"transformers_weights\": \"b.safetensors\"}");
+    file = open_good(folder());
+    EXPECT(inlay_file_tensor_named(file, "w") != NULL && inlay_file_tensor_count(file) == 1, "the file of config.json");
+    inlay_file_close(file);
+    write_text("config.json", "{\"transformers_weights\": \"model.safetensors.index.json\"}");
+    file = open_good(folder());
+    EXPECT(inlay_file_tensor_named(file, "c") != NULL && inlay_file_tensor_count(file) == 1,
+           "the index of config.json");
+    inlay_file_close(file);
+    static const char *const ways_out[] = {"../b.safetensors", "/etc/passwd", "..", ""};
+    for (size_t i = 0; i < sizeof ways_out / sizeof *ways_out; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"transformers_weights\": \"%s\"}", ways_out[i]);
+        write_text("config.json", text);
+        expect_refused(folder(), INLAY_FILE_ERROR_SYNTAX, "config.transformers_weights", "no name of a file");
+    }
+    write_text("config.json", "{\"transformers_weights\": null}");
+    remove(path_of("model.safetensors"));
+    file = open_good(folder());
+    EXPECT(inlay_file_tensor_named(file, "c") != NULL && inlay_file_tensor_count(file) == 1, "the index");
+    inlay_file_close(file);
+}
+END_TEST
+
+/* A model of which some files are there only. */
+START_TEST(parts_of_a_model)
+{
+    write_blob("model-00001-of-00003.safetensors", one_tensor("a", 3));
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "",
+                   "model-00001-of-00003.safetensors is part 1 of 3 of a model, "
+                   "and its index, model.safetensors.index.json, is missing");
+    inlay_file_close(open_good(path_of("model-00001-of-00003.safetensors")));
+    write_text("model.safetensors.index.json",
+               "{\"weight_map\":{\"a\":\"model-00001-of-00003.safetensors\",\"b\":\"model-00001-of-00003.safetensors\","
+               "\"c\":\"model-00002-of-00003.safetensors\",\"d\":\"model-00003-of-00003.safetensors\","
+               "\"e\":\"model-00001-of-00003.safetensors\"}}");
+    write_text("model-00002-of-00003.safetensors", LFS_POINTER);
+    write_blob("e-00002-of-00002.safetensors", one_tensor("e", 3));
+    inlay_file_error error;
+    memset(&error, 1, sizeof error);
+    inlay_file *file = NULL;
+    EXPECT(inlay_file_open(folder(), NULL, &file, &error) == INLAY_FILE_OK, "%s", error.message);
+    EXPECT(error.message[0] == 1, "an error is written of what was opened");
+    EXPECT(inlay_file_tensor_count(file) == 1 && inlay_file_opened_count(file) == 2, "one tensor");
+    EXPECT(inlay_file_tensor_named(file, "a") != NULL && inlay_file_tensor_named(file, "c") == NULL, "tensors");
+    inlay_file_table table;
+    EXPECT(inlay_file_table_of(file, "a", &table, NULL) == INLAY_FILE_OK, "the table that is there");
+    expect_no_table(file, "b", INLAY_FILE_ERROR_MISSING,
+                    "model-00001-of-00003.safetensors: b: the index says that this "
+                    "file holds it, and the file does not");
+    expect_no_table(file, "c", INLAY_FILE_ERROR_MISSING, "and the file is a Git LFS pointer: run git lfs pull");
+    expect_no_table(file, "d", INLAY_FILE_ERROR_MISSING,
+                    "model-00003-of-00003.safetensors: d: the index says that this "
+                    "file holds it, and the file is missing");
+    inlay_file_close(file);
+    /* A tensor in another file than the index says is listed, and makes no table. */
+    write_blob("model-00002-of-00003.safetensors", one_tensor("e", 3));
+    file = open_good(folder());
+    EXPECT(inlay_file_tensor_count(file) == 2 && inlay_file_tensor_named(file, "e") != NULL, "two tensors");
+    expect_no_table(file, "e", INLAY_FILE_ERROR_MISSING, "e: the index says that this file holds it");
+    inlay_file_close(file);
+    /* A single file that has all tensors is named, and none that has not. */
+    struct blob blob = blob_safetensors(
+        "{\"a\":{\"dtype\":\"F32\",\"shape\":[0,2],\"data_offsets\":[0,0]},\"b\":{\"dtype\":\"F32\",\"shape\":[0,2],"
+        "\"data_offsets\":[0,0]},\"c\":{\"dtype\":\"F32\",\"shape\":[0,2],\"data_offsets\":[0,0]},\"d\":{\"dtype\":"
+        "\"F32\",\"shape\":[0,2],\"data_offsets\":[0,0]},\"e\":{\"dtype\":\"F32\",\"shape\":[0,2],\"data_offsets\":[0,"
+        "0]}"
+        "}",
+        0);
+    write_blob("whole.safetensors", blob);
+    write_blob("less.safetensors", one_tensor("a", 3));
+    file = open_good(folder());
+    expect_no_table(file, "d", INLAY_FILE_ERROR_MISSING,
+                    "is missing; open whole.safetensors, which has all tensors of the index");
+    inlay_file_close(file);
+    remove(path_of("model-00001-of-00003.safetensors"));
+    remove(path_of("model-00002-of-00003.safetensors"));
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "a", "is missing; open whole.safetensors");
+    remove(path_of("whole.safetensors"));
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "a",
+                   "model-00001-of-00003.safetensors: a: the index says that "
+                   "this file holds it, and the file is missing");
+}
+END_TEST
+
+/* Parts of a table and of a layer that a file lacks are missing, and not left out. */
+START_TEST(tensors_of_missing_files)
+{
+    static const struct {
+        const char *tensor, *missing, *message; /* message null: the layer is made */
+    } models[] = {
+        {"t.0.weight", "t.1.weight", "t.1.weight: the index says"},
+        {"t.0.weight", "t.weight_scale", "t.weight_scale: the index says"},
+        {"t.0.weight", "t.0.weight_zero_point", "t.0.weight_zero_point: the index says"},
+        {"t.0.weight", "t.0.SCB", "t.0.SCB: it may change the rows of t.0.weight"},
+        {"t.0.weight", "u.0.weight", NULL},
+    };
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "{\"weight_map\":{\"%s\":\"1.safetensors\",\"%s\":\"2.safetensors\"}}",
+                 models[i].tensor, models[i].missing);
+        write_blob("1.safetensors", one_tensor(models[i].tensor, 3));
+        inlay_file *file = open_good(write_text("m.index.json", text));
+        inlay_file_table table;
+        if (models[i].message != NULL)
+            expect_no_table(file, "t.*.weight", i == 3 ? INLAY_FILE_ERROR_TYPE : INLAY_FILE_ERROR_MISSING,
+                            models[i].message);
+        else
+            EXPECT(inlay_file_table_of(file, "t.*.weight", &table, NULL) == INLAY_FILE_OK, "model %zu", i);
+        inlay_file_close(file);
+    }
 }
 END_TEST
 
@@ -287,12 +439,12 @@ START_TEST(files_that_were_opened)
     ck_assert_int_eq(rename(path_of("2.safetensors"), path_of("moved")), 0);
     write_blob("2.safetensors", one_tensor("b", 4));
     EXPECT(inlay_file_opened_count(file) == 4 && inlay_file_opened_at(file, 4) == NULL, "four files");
-    EXPECT(was_opened(file, 0, path_of("model.safetensors.index.json")), "the index");
-    EXPECT(was_opened(file, 1, path_of("1.safetensors")), "a part");
-    EXPECT(was_opened(file, 2, path_of("moved")) && !was_opened(file, 2, path_of("2.safetensors")),
+    EXPECT(was_opened(file, 0, path_of("config.json")), "config.json");
+    EXPECT(was_opened(file, 1, path_of("model.safetensors.index.json")), "the index");
+    EXPECT(was_opened(file, 2, path_of("1.safetensors")), "a part");
+    EXPECT(was_opened(file, 3, path_of("moved")) && !was_opened(file, 3, path_of("2.safetensors")),
            "a part that moved");
-    EXPECT(strcmp(inlay_file_opened_at(file, 2)->path, inlay_file_tensor_named(file, "b")->path) == 0, "its path");
-    EXPECT(was_opened(file, 3, path_of("config.json")), "config.json");
+    EXPECT(strcmp(inlay_file_opened_at(file, 3)->path, inlay_file_tensor_named(file, "b")->path) == 0, "its path");
     inlay_file_close(file);
 }
 END_TEST
@@ -342,14 +494,11 @@ START_TEST(indexes)
                  "twice");
     refuse_index("{\"metadata\":{\"y\":1,\"y\":1},\"weight_map\":{\"a\":\"1.safetensors\"}}",
                  INLAY_FILE_ERROR_DUPLICATE, "y", "twice at byte 20");
-    refuse_index("{\"weight_map\":{\"a\":\"2.safetensors\",\"b\":\"2.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "a",
-                 "not in 2.safetensors");
-    refuse_index("{\"weight_map\":{\"a\":\"2.safetensors\",\"b\":\"1.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "b",
-                 "not in 1.safetensors");
-    refuse_index("{\"weight_map\":{\"c\":\"1.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "c", "not in 1.safetensors");
     refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"x\":\"3.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
                  "two tensors");
-    refuse_index("{\"weight_map\":{\"a\":\"4.safetensors\"}}", INLAY_FILE_ERROR_SYSTEM, "", "No such file");
+    refuse_index("{\"weight_map\":{\"a\":\"4.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "a",
+                 "4.safetensors: a: the index says that this file holds it, and the file is missing");
+    refuse_index(LFS_POINTER, INLAY_FILE_ERROR_MISSING, "", "m.index.json: it is a Git LFS pointer");
     static const char *const ways_out[] = {
         "../1.safetensors", "/etc/passwd", "..", ".", "", "x/1.safetensors", "\\u002e\\u002e/1.safetensors"};
     for (size_t i = 0; i < sizeof ways_out / sizeof *ways_out; i++) {
@@ -555,5 +704,6 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "opening of models", make_folder, remove_folder, only_regular_files_are_opened,
                      other_formats_are_named, arguments, bytes_are_mapped_copied_or_loaded, npy_files, directories,
-                     files_that_were_opened, indexes, split_models, settings, broken_settings);
+                     parts_of_a_model, tensors_of_missing_files, files_that_were_opened, indexes, split_models,
+                     settings, broken_settings);
 }
