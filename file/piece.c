@@ -116,8 +116,7 @@ static const char *next_neighbor(const struct inlay_piece *piece, const struct r
 }
 
 /* Returns false with the error that nothing says what the rows mean, and the names of their neighbors. */
-static bool fail_unknown(const struct inlay_piece *piece, const struct rows *rows, inlay_file_status status,
-                         const char *why)
+static bool fail_unknown(const struct inlay_piece *piece, const struct rows *rows, const char *why)
 {
     char list[120] = "nothing";
     const inlay_file_tensor *tensor;
@@ -126,8 +125,8 @@ static bool fail_unknown(const struct inlay_piece *piece, const struct rows *row
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", name);
     if (used >= sizeof list)
         memcpy(list + sizeof list - 4, "...", 3);
-    return inlay_file_fail(piece->error, status, piece->tensor->path, rows->name, "%s %s; next to it: %s", why,
-                           piece->tensor->type, list);
+    return inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, piece->tensor->path, rows->name,
+                           "%s %s; next to it: %s", why, piece->tensor->type, list);
 }
 
 /* Returns false with an error if a scale, a zero point or the like next to the rows was not read. */
@@ -404,7 +403,7 @@ static bool make_quantised(struct inlay_piece *piece, const struct rows *rows)
     piece->scales = scales = scales != NULL ? scales : piece->shared;
     if (scales == NULL)
         return (view->type == INLAY_I8 && strcmp(rows->name, unscaled) == 0) ||
-               fail_unknown(piece, rows, INLAY_FILE_ERROR_MISSING, "there is no scale of a known name for its type,");
+               fail_unknown(piece, rows, "there is no scale of a known name for its type,");
     if (zeros != NULL && is_zero(zeros))
         zeros = NULL;
     if (zeros != NULL && view->type != INLAY_I8)
@@ -427,7 +426,7 @@ static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
     if (factor != NULL)
         return make_nvfp4(piece, rows->stem, factor);
     if (tensor->element == 0)
-        return fail_unknown(piece, rows, INLAY_FILE_ERROR_TYPE, "no table can have its type,");
+        return fail_unknown(piece, rows, "no table can have its type,");
     /* The bytes of the data are the bound of the rows; the parsers have compared them with the shape. */
     const size_t dim = tensor->shape[1] <= SIZE_MAX ? (size_t)tensor->shape[1] : 0;
     const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);

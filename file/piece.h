@@ -22,7 +22,7 @@ struct inlay_piece {
 };
 
 /** Makes a piece of a tensor: checks that it can be a table, and finds its scales and zero points.
-   INLAY_FILE_ERROR_TYPE or _MISSING if the names next to it leave open what its rows mean. */
+   INLAY_FILE_ERROR_TYPE if the names next to it leave open what its rows mean. */
 bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor);
 
 /** Finds the shared scale of the tensors whose names begin with `stem` [size]. INLAY_FILE_ERROR_MISSING if it is

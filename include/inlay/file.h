@@ -96,8 +96,9 @@ typedef struct inlay_file inlay_file;
  * Opens a model and validates all headers; reads no data of tensors unless they are copied or loaded.
  *
  * @param path     a .safetensors, .gguf or .npy file, recognised by its contents; the .index.json of a sharded
- *                 safetensors model; any file of a split GGUF model, whose others lie beside it; or a directory that
- *                 holds one of these, and perhaps a config.json
+ *                 safetensors model, of whose files only those with the tensors that are used must be there; any file
+ *                 of a split GGUF model, next to all others; or a directory that holds one of these, and perhaps a
+ *                 config.json
  * @param options  null: inlay_file_options_default()
  * @param file     where to write the new handle; null is written if the call fails
  * @param error    null, or where to write what went wrong
@@ -227,12 +228,11 @@ typedef struct inlay_file_table {
  * Makes a view of a tensor [rows, dim], or of several tensors that hold the rows of one table in turn. Scales are found
  * by the conventions of checkpoints. For a tensor NAME or NAME.weight they are NAME.scale, NAME.weight_scale or
  * NAME.weight_scale_inv: [rows], [rows, 1], [rows, dim / 32] of F8_E8M0 or U8, or one number for the table. Scales of
- * another shape are INLAY_FILE_ERROR_SHAPE. int8 and FP8 rows without a scale are INLAY_FILE_ERROR_MISSING, and a
- * tensor next to the rows that looks like a scale or zero point and is not read is INLAY_FILE_ERROR_TYPE.
- * NAME.weight_packed is a tensor of compressed-tensors, with NAME.weight_scale, .weight_shape and .weight_zero_point.
- * NAME.weight of U8 with .weight_scale_2 is ModelOpt's NVFP4. int8 may have scales of groups and .weight_zero_point
- * (docs/files.md). Extents, and converted scales and zero points, take memory at every call until the file is closed:
- * keep the table.
+ * another shape are INLAY_FILE_ERROR_SHAPE. int8 and FP8 rows without a scale are INLAY_FILE_ERROR_TYPE, and so is a
+ * tensor next to the rows that looks like a scale or zero point and is not read. NAME.weight_packed is a tensor of
+ * compressed-tensors, with NAME.weight_scale, .weight_shape and .weight_zero_point. NAME.weight of U8 with
+ * .weight_scale_2 is ModelOpt's NVFP4. int8 may have scales of groups and .weight_zero_point (docs/files.md). Extents,
+ * and converted scales and zero points, take memory at every call until the file is closed: keep the table.
  *
  * @param file   from inlay_file_open()
  * @param name   a name; or a pattern with one * for the decimal numbers from 0 on, such as "ngram.shard_*.weight"

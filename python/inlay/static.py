@@ -109,6 +109,7 @@ class StaticEmbedding:
         float32, or float16. The table is read where the file is mapped, in its own type, also int8.
         """
         tokenizers, folder = _need("tokenizers"), pathlib.Path(folder)
+        os.listdir(folder)  # or FileNotFoundError
         for kind in _KINDS:
             files = [sorted(folder.glob(pattern)) for pattern in (kind.weights, kind.tokenizer)]
             if not all(files):
@@ -122,24 +123,30 @@ class StaticEmbedding:
         else:
             ways = "; ".join(f"{kind.name}: {kind.table} in {kind.weights}, {kind.tokenizer}" for kind in _KINDS)
             raise ValueError(f"{folder} is no model of static embeddings ({ways})")
+        config = _read_json(weights.parent / "config.json") or {}
         if normalize is None:
-            normalize = bool(file.metadata.get("config.normalize")) or _has_normalize(folder)
-        factors = file.tensors.get("weights")
+            normalize = bool(config.get("normalize")) or _has_normalize(folder)
+        table, mapping, factors = file.table(kind.table), file.tensors.get("mapping"), file.tensors.get("weights")
         layer = _core.Layer(
-            file.table(kind.table),
+            table,
             pooling="mean",
             bad_id=kind.bad_id,
             dtype=dtype,
-            token_mapping=file.tensors.get("mapping"),
+            token_mapping=mapping,
             token_weights=None if factors is None else _need("numpy").asarray(factors).astype("float32"),
             norm=L2Norm(eps=kind.epsilon) if normalize else None,
         )
         tokenizer = tokenizers.Tokenizer.from_file(str(path))
         tokenizer.no_padding()
         if kind.max_length is not None:
-            most = file.metadata.get("config.max_length", 0 if _has_no_limit(weights.parent) else kind.max_length)
+            most = config.get("max_length", kind.max_length)
             tokenizer.enable_truncation(most) if most else tokenizer.no_truncation()
-        return cls(layer, tokenizer, kind.name, kind.drops_unknown)
+        model = cls(layer, tokenizer, kind.name, kind.drops_unknown)
+        count = (mapping or table.data).shape[0]
+        most = max({-1, *tokenizer.get_vocab().values()} - {model._unknown})
+        if most >= count and kind.bad_id == "error":
+            raise ValueError(f"{path} has ids to {most}, and {weights} has {count}: they are of different models")
+        return model
 
     def encode(
         self,
@@ -223,19 +230,13 @@ def _kept(ids: Any, offsets: Any, keep: Any) -> tuple[Any, Any]:
     return ids[keep], numpy.append(0, numpy.cumsum(keep))[offsets]
 
 
-def _has_no_limit(folder: pathlib.Path) -> bool:
-    """Returns whether the max_length of config.json is null, which the file's metadata leave out."""
-    path = folder / "config.json"
-    config = json.loads(path.read_bytes()) if path.is_file() else None
-    return isinstance(config, dict) and config.get("max_length", 0) is None
+def _read_json(path: pathlib.Path) -> Any:
+    return json.loads(path.read_bytes()) if path.is_file() else None
 
 
 def _has_normalize(folder: pathlib.Path) -> bool:
     """Returns whether the modules of sentence-transformers end in lengths of 1."""
-    path = folder / "modules.json"
-    if not path.is_file():
-        return False
     try:
-        return any(module["type"].endswith(".Normalize") for module in json.loads(path.read_bytes()))
+        return any(module["type"].endswith(".Normalize") for module in _read_json(folder / "modules.json") or [])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path} is no list of modules") from error
+        raise ValueError(f"{folder / 'modules.json'} is no list of modules") from error

@@ -3,6 +3,7 @@
 
 import copy
 import errno
+import json
 import os
 import pathlib
 import pickle
@@ -197,6 +198,87 @@ def test_what_follows_a_layer(gpt2, tmp_path):
     assert_array_equal(layer([5, 9]), gpt2["wte.weight"][[5, 9]])
 
 
+# ---- Models in several files ---------------------------------------------------------------------------------------
+
+
+def write_index(folder, files, **absent):
+    """Writes files of tensors, and an index of them and of tensors that they lack."""
+    for name, tensors in files.items():
+        write(folder / name, safetensors(tensors, {"format": "pt"}))
+    places = {tensor: name for name, tensors in files.items() for tensor in tensors}
+    index = {"metadata": {}, "weight_map": {**places, **{k.replace("__", "."): v for k, v in absent.items()}}}
+    write(folder / "model.safetensors.index.json", json.dumps(index).encode())
+
+
+@pytest.mark.parametrize("chosen", ["config.json", "single", "index"])
+def test_the_model_of_a_folder_is_that_of_transformers(chosen, rng, tmp_path):
+    names = {"model.safetensors": 1, "new.safetensors": 2, "model-00001-of-00001.safetensors": 3}
+    rows = {name: {"model.embed_tokens.weight": rng.standard_normal((40, 16)).astype(f32)} for name in names}
+    config = {"model_type": "llama", "vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 0, "num_attention_heads": 2,
+              "intermediate_size": 8, "tie_word_embeddings": True, "architectures": ["LlamaForCausalLM"]}  # fmt: skip
+    norm = {"model.norm.weight": numpy.ones(16, f32)}
+    write_index(tmp_path, {"model-00001-of-00001.safetensors": {**rows["model-00001-of-00001.safetensors"], **norm}})
+    expected, says = rows["model-00001-of-00001.safetensors"], None
+    if chosen != "index":
+        write(tmp_path / "model.safetensors", safetensors({**rows["model.safetensors"], **norm}, {"format": "pt"}))
+        expected, says = rows["model.safetensors"], "file: model.safetensors, and not the index next to it"
+    if chosen == "config.json":
+        write(tmp_path / "new.safetensors", safetensors({**rows["new.safetensors"], **norm}, {"format": "pt"}))
+        config["transformers_weights"] = "new.safetensors"
+        expected, says = rows["new.safetensors"], "file: that of config.transformers_weights"
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="ascii")
+    layer = inlay.open(tmp_path).layer()
+    assert_array_equal(layer(numpy.arange(40)), expected["model.embed_tokens.weight"])
+    assert (says or "model: llama") in layer.report and ("file: " in layer.report) == (says is not None)
+    transformers = pytest.importorskip("transformers", reason="there is no transformers")
+    if chosen == "config.json" and int(transformers.__version__.split(".")[0]) < 5:
+        pytest.skip("transformers 4 has no transformers_weights")
+    model = transformers.AutoModelForCausalLM.from_pretrained(tmp_path)
+    assert_array_equal(model.get_input_embeddings().weight.detach().numpy(), expected["model.embed_tokens.weight"])
+
+
+def test_files_that_are_missing(gpt2, tmp_path):
+    """What a layer needs must be there; what it does not need, or only by name, may be missing."""
+    tokens, positions = ({name: gpt2[name]} for name in ("wte.weight", "wpe.weight"))
+    write_index(tmp_path, {"1.safetensors": tokens, "2.safetensors": {**positions, "h.0.attn.bias": gpt2["h.0.attn.bias"]}},
+                h__1__attn__bias="3.safetensors", mtp__fc="2.safetensors")  # fmt: skip
+    expected = gpt2["wte.weight"][[3]] + gpt2["wpe.weight"][:1]
+    assert_array_equal(inlay.open(tmp_path).layer()([3]), expected)
+    (tmp_path / "2.safetensors").unlink()
+    file = inlay.open(tmp_path)
+    assert list(file.tensors) == ["wte.weight"] and "wpe.weight" not in file.tensors
+    assert_array_equal(inlay.Layer(file.table("wte.weight"))([3]), gpt2["wte.weight"][[3]])
+    for use in file.layer, lambda: file.layer(model="gpt2"):
+        with pytest.raises(inlay.FileError, match=r"2\.safetensors: wpe\.weight: .* the file is missing") as caught:
+            use()
+        assert (caught.value.kind, caught.value.name) == ("missing", "wpe.weight")
+    write(tmp_path / "2.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
+    with pytest.raises(inlay.FileError, match="wpe.weight: .* the file is a Git LFS pointer: run git lfs pull"):
+        inlay.open(tmp_path).layer()
+    write(tmp_path / "all.safetensors", safetensors({**gpt2, "h.1.attn.bias": gpt2["wte.weight"], "mtp.fc": gpt2["wte.weight"]}))
+    with pytest.raises(inlay.FileError, match="; open all.safetensors, which has all tensors of the index"):
+        inlay.open(tmp_path).layer()
+    for name in ("1.safetensors", "model.safetensors.index.json"):
+        (tmp_path / name).rename(tmp_path / name.replace("1.s", "model-00001-of-00002.s").replace("index", "old"))
+    (tmp_path / "all.safetensors").unlink()
+    (tmp_path / "2.safetensors").unlink()
+    with pytest.raises(inlay.FileError, match="its index, model.safetensors.index.json, is missing"):
+        inlay.open(tmp_path)
+
+
+def test_steps_whose_tensors_are_missing_follow(rng, tmp_path):
+    """A projection in a file that is not there: the layer ends before it, and is not complete."""
+    albert = "albert.embeddings."
+    rows = {albert + name + "_embeddings.weight": rng.standard_normal((9, 8)).astype(f32)
+            for name in ("word", "position", "token_type")}  # fmt: skip
+    rows[albert + "LayerNorm.weight"] = rows[albert + "LayerNorm.bias"] = numpy.ones(8, f32)
+    projection = "albert.encoder.embedding_hidden_mapping_in.weight"
+    rows[albert + "word_embeddings.weight"] = rows.pop(albert + "word_embeddings.weight")
+    write_index(tmp_path, {"1.safetensors": rows}, **{projection.replace(".", "__"): "2.safetensors"})
+    (tmp_path / "config.json").write_text('{"model_type": "albert", "embedding_size": 8}', encoding="ascii")
+    assert inlay.open(tmp_path).layer().follows == (("projection", projection),)
+
+
 # ---- Tables -------------------------------------------------------------------------------------------------------
 
 
@@ -230,6 +312,39 @@ def packed_words(numbers, bits, axis):
     numbers = numpy.pad(numbers, ((0, 0), (0, -numbers.shape[-1] % (32 // bits))))
     parts = numbers.reshape(len(numbers), -1, 32 // bits) << numpy.arange(0, 32, bits, dtype=numpy.uint32)
     return numpy.ascontiguousarray(numpy.moveaxis(parts.sum(-1, dtype=numpy.uint32).view(numpy.int32), -1, axis))
+
+
+# Where packages put the scales of an 8-bit table that are not read.
+OTHER_SCALES = {
+    "bitsandbytes": ("weight", "SCB"), "EETQ": ("weight", "weight_scales"), "torchao": ("weight_qdata", "weight_scale"),
+    "Quanto": ("weight._data", "weight._scale"), "TensorRT-LLM": ("weight", "weights_scaling_factor"),
+    "HQQ": ("W_q", "scale"), "none": ("weight", "input_scale"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", OTHER_SCALES)
+@pytest.mark.parametrize("kind", ["I8", "F8_E4M3"])
+def test_no_scale_is_taken_for_1(package, kind, tmp_path):
+    rows, scale = ("model.embed_tokens." + name for name in OTHER_SCALES[package])
+    tensors = {rows: (kind, (4, 32), bytes(range(128))), scale: numpy.ones(4, f32)}
+    file = inlay.open(write(tmp_path / "m", safetensors(tensors)))
+    asked = [lambda: file.table(rows)] + ([lambda: file.layer(model="llama")] if rows.endswith(".weight") else [])
+    for use in asked:
+        with pytest.raises(inlay.FileError, match=rf"no scale .* for its type, {kind}; next to it: {scale.split('.')[-1]}$"):
+            use()
+    known = inlay.Table(file.tensors[rows], "i8" if kind == "I8" else "e4m3", scales=file.tensors[scale])
+    assert (known.rows, known.dim) == (4, 32)
+
+
+def test_scales_that_are_not_read(tmp_path, gpt2):
+    tensors = {"wte.weight": gpt2["wte.weight"], "wpe.weight": gpt2["wpe.weight"], "wpe.weight_scale": numpy.ones(20, f32)}
+    file = inlay.open(write(tmp_path / "m", safetensors(tensors)))
+    for use in file.layer, lambda: file.table("wpe.weight"):
+        with pytest.raises(inlay.FileError, match="wpe.weight_scale: it may change the rows of wpe.weight"):
+            use()
+    numpy.save(tmp_path / "x.npy", numpy.ones((3, 8), "i1"))
+    with pytest.raises(inlay.FileError, match="data: there is no scale of a known name"):
+        inlay.open(tmp_path / "x.npy").table("data")
 
 
 @pytest.mark.parametrize("bits", [4, 8])

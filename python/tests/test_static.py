@@ -2,6 +2,7 @@
 """inlay.StaticEmbedding: the folders of three packages, what each leaves out of a text, and errors."""
 
 import json
+import pathlib
 import sys
 
 import numpy
@@ -269,7 +270,32 @@ def test_bad_folders(tmp_path, rows):
         inlay.StaticEmbedding.open(tmp_path)
 
 
-def test_ids_behind_the_table(tmp_path, rows):
-    model = inlay.StaticEmbedding.open(model2vec(tmp_path, embeddings=rows[:3]))
-    with pytest.raises(IndexError, match=r"id 3 at \[2\] is not in the table"):
-        model.encode(TEXTS)
+def test_folders_that_are_missing(tmp_path):
+    for folder in (tmp_path / "nothing", "minishlab/potion-base-8M"):
+        with pytest.raises(FileNotFoundError, match=pathlib.Path(folder).name):
+            inlay.StaticEmbedding.open(folder)
+    write(tmp_path / "file", b"")
+    with pytest.raises(NotADirectoryError, match="file"):
+        inlay.StaticEmbedding.open(tmp_path / "file")
+
+
+@pytest.mark.parametrize("count, mapped", [(0, False), (9, False), (1, True), (9, True)])
+def test_tables_smaller_than_the_vocabulary(tmp_path, rows, count, mapped):
+    """An error when the model is opened, not when a text has the token."""
+    tensors = {"mapping": numpy.zeros(count, "i8")} if mapped else {}
+    folder = model2vec(tmp_path, embeddings=rows if mapped else rows[:count], **tensors)
+    with pytest.raises(ValueError, match=rf"tokenizer\.json has ids to 9, and .*model\.safetensors has {count}: "):
+        inlay.StaticEmbedding.open(folder)
+
+
+def test_mappings_behind_the_table(tmp_path, rows):
+    with pytest.raises(IndexError, match=r"token_mapping 10 at \[3\] is not in the table"):
+        inlay.StaticEmbedding.open(model2vec(tmp_path, embeddings=rows, mapping=numpy.arange(7, 17)))
+
+
+def test_the_row_of_the_unknown_token_is_not_needed(tmp_path, rows):
+    """model2vec leaves it out of every text."""
+    folder = model2vec(tmp_path, embeddings=rows[:9])
+    save_tokenizer(folder / "tokenizer.json", unknown=WORDS[9])
+    model = inlay.StaticEmbedding.open(folder)
+    numpy.testing.assert_allclose(model.encode("a text"), rows[[4, 5]].mean(0), rtol=1e-6)

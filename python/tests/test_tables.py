@@ -256,3 +256,17 @@ def test_random_distributions():
     assert not numpy.array_equal(inlay.random(2, 8, key=1), inlay.random(2, 8, key=1, offset=1))
     out = numpy.empty((2, 8), f4)
     assert inlay.random(2, 8, key=1, out=out) is out
+
+
+@pytest.mark.parametrize("package", ["numpy", "torch", "jax.numpy"])
+def test_tables_without_rows(package):
+    """They are tables in which no id is; rows without columns are none."""
+    package = pytest.importorskip(package)
+    table = inlay.Table(package.zeros((0, 8), dtype=package.float32))
+    assert (table.rows, table.dim) == (0, 8)
+    for layer in inlay.Layer(table), inlay.Layer(numpy.zeros((8, 0), f4).T):
+        assert numpy.asarray(layer(numpy.zeros((2, 0), "i8"))).shape == (2, 0, 8)
+        with pytest.raises(IndexError, match=r"id 0 at \[0\]"):
+            layer([0])
+    with pytest.raises(ValueError, match="table has no columns"):
+        inlay.Table(numpy.zeros((8, 0), f4))

@@ -250,18 +250,18 @@ START_TEST(tables_whose_scales_are_not_known)
         inlay_file_status status;
         const char *message;
     } tables[] = {
-        {"a.t.weight", "I8", "a.t.SCB", INLAY_FILE_ERROR_MISSING,
+        {"a.t.weight", "I8", "a.t.SCB", INLAY_FILE_ERROR_TYPE,
          "a.t.weight: there is no scale of a known name for "
          "its type, I8; next to it: SCB"},
-        {"a.t.weight", "I8", "a.t.weight_scales", INLAY_FILE_ERROR_MISSING, "next to it: weight_scales"},
-        {"a.t.weight", "F8_E4M3", "a.t.weight.scale", INLAY_FILE_ERROR_MISSING, "next to it: weight.scale"},
-        {"a.t.weight", "F8_E4M3", "a.u.weight_scale", INLAY_FILE_ERROR_MISSING, "next to it: nothing"},
-        {"a.t.weight", "F8_E4M3", "a.t.input_scale", INLAY_FILE_ERROR_MISSING, "next to it: input_scale"},
-        {"a.t.weight_qdata", "I8", "a.t.weight_scale", INLAY_FILE_ERROR_MISSING, "next to it: weight_scale"},
-        {"table", "I8", "table_scale", INLAY_FILE_ERROR_MISSING, "next to it: table_scale"},
-        {"table", "I8", "mapping", INLAY_FILE_ERROR_MISSING, "next to it: mapping"},
-        {"embeddings", "F8_E4M3", "mapping", INLAY_FILE_ERROR_MISSING, "next to it: mapping"},
-        {"a.embeddings", "I8", "mapping", INLAY_FILE_ERROR_MISSING, "next to it: nothing"},
+        {"a.t.weight", "I8", "a.t.weight_scales", INLAY_FILE_ERROR_TYPE, "next to it: weight_scales"},
+        {"a.t.weight", "F8_E4M3", "a.t.weight.scale", INLAY_FILE_ERROR_TYPE, "next to it: weight.scale"},
+        {"a.t.weight", "F8_E4M3", "a.u.weight_scale", INLAY_FILE_ERROR_TYPE, "next to it: nothing"},
+        {"a.t.weight", "F8_E4M3", "a.t.input_scale", INLAY_FILE_ERROR_TYPE, "next to it: input_scale"},
+        {"a.t.weight_qdata", "I8", "a.t.weight_scale", INLAY_FILE_ERROR_TYPE, "next to it: weight_scale"},
+        {"table", "I8", "table_scale", INLAY_FILE_ERROR_TYPE, "next to it: table_scale"},
+        {"table", "I8", "mapping", INLAY_FILE_ERROR_TYPE, "next to it: mapping"},
+        {"embeddings", "F8_E4M3", "mapping", INLAY_FILE_ERROR_TYPE, "next to it: mapping"},
+        {"a.embeddings", "I8", "mapping", INLAY_FILE_ERROR_TYPE, "next to it: nothing"},
         {"embeddings", "I8", "mapping", INLAY_FILE_OK, NULL},
         {"embeddings", "I8", "scales", INLAY_FILE_ERROR_TYPE, "scales: it may change the rows of embeddings"},
         {"a.t.weight", "U8", "a.t.weight.absmax", INLAY_FILE_ERROR_TYPE,
@@ -310,8 +310,8 @@ START_TEST(tables_whose_scales_are_not_known)
     }
     inlay_file *file = model_open(model);
     expect_no_table(file, "a.t.weight", INLAY_FILE_ERROR_TYPE, "a.t.weight_scale_2: it may");
-    expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_MISSING, "next to it: n10, n11, n12");
-    expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_MISSING, "...");
+    expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_TYPE, "next to it: n10, n11, n12");
+    expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_TYPE, "...");
     inlay_file_close(file);
 }
 END_TEST
@@ -835,7 +835,7 @@ START_TEST(scales_of_several_tensors)
     add_shard(model, 1, "F8_E4M3", 2, 32);
     add_shard_scale(model, 1, "F32", 2, pair, 8);
     file = model_open(model);
-    expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_MISSING, "p.shard_0.weight: there is no scale");
+    expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_TYPE, "p.shard_0.weight: there is no scale");
     inlay_file_close(file);
     /* Of rows, and of a tensor. */
     model = model_make();

@@ -23,7 +23,7 @@ static const char *const kinds[] = {
 /* Sets an attribute to a string; an empty one is None. Returns -1 with an exception. */
 static int set_text(PyObject *object, const char *name, const char *text)
 {
-    PyObject *string = *text != 0 ? PyUnicode_FromString(text) : Py_NewRef(Py_None);
+    PyObject *string = Py_BuildValue("z", *text != 0 ? text : NULL);
     const int failed = string != NULL ? PyObject_SetAttrString(object, name, string) : -1;
     Py_XDECREF(string);
     return failed;
@@ -31,17 +31,13 @@ static int set_text(PyObject *object, const char *name, const char *text)
 
 PyObject *raise_file_error(const inlay_file_error *error)
 {
-    PyObject *exception = NULL;
     if (error->status == INLAY_FILE_ERROR_NO_MEMORY)
         return PyErr_NoMemory();
-    if (error->status == INLAY_FILE_ERROR_SYSTEM)
-        exception = PyObject_CallFunction(PyExc_OSError, "is", error->system_error, error->message);
-    else
-        exception = PyObject_CallFunction(file_error, "s", error->message);
-    if (exception == NULL)
-        return NULL;
+    const bool system = error->status == INLAY_FILE_ERROR_SYSTEM;
     const bool known = (size_t)error->status < sizeof kinds / sizeof *kinds && kinds[error->status] != NULL;
-    if (error->status != INLAY_FILE_ERROR_SYSTEM &&
+    PyObject *exception = system ? PyObject_CallFunction(PyExc_OSError, "is", error->system_error, error->message)
+                                 : PyObject_CallFunction(file_error, "s", error->message);
+    if (exception != NULL && !system &&
         (set_text(exception, "kind", known ? kinds[error->status] : "") < 0 ||
          set_text(exception, "name", error->name) < 0))
         Py_CLEAR(exception);

@@ -134,6 +134,8 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
     if (data->dims != 2)
         return raise_error(PyExc_ValueError, "%s has %d dimensions, expected 2: rows and columns", what, data->dims);
     const size_t rows = (size_t)data->shape[0], bytes = (size_t)data->shape[1] * element;
+    if (bytes == 0)
+        return raise_error(PyExc_ValueError, "%s has no columns: a row has at least one", what);
     if (dim == 0)
         dim = dim_of_row(type, bytes);
     if (table_check_dim(what, type, dim) < 0)
@@ -143,7 +145,7 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
         return raise_error(PyExc_ValueError, "%s has rows of %zu bytes; a row of type %s with dim %zu has %zu", what,
                            bytes, option_name((int)type, &option_elements), dim, expected);
     const bool one_row = rows <= 1;
-    if ((data->shape[1] > 1 && data->stride_bytes[1] != (Py_ssize_t)element) ||
+    if ((rows > 0 && data->shape[1] > 1 && data->stride_bytes[1] != (Py_ssize_t)element) ||
         (!one_row && data->stride_bytes[0] < (Py_ssize_t)bytes))
         return raise_error(PyExc_ValueError,
                            "%s has rows that are not contiguous, or run backwards: numpy.ascontiguousarray(%s), or "
