@@ -225,36 +225,44 @@ static bool choose(const char *directory, struct inlay_catalogue *catalogue, con
     return *path != NULL;
 }
 
-/* Returns whether a file is readable and has all tensors of an index. */
-static bool is_complete(const char *path, const struct inlay_model_files *files)
+/* Sets *complete to whether a file has all tensors of an index. False if there is no memory. */
+static bool look_for_all(const char *path, struct inlay_catalogue *catalogue, const struct inlay_model_files *files,
+                         bool *complete)
 {
-    inlay_file *file;
+    inlay_file *file = NULL;
     size_t i = 0;
-    if (path == NULL || inlay_file_open(path, NULL, &file, NULL) != INLAY_FILE_OK)
+    if (path == NULL)
         return false;
-    while (i < files->entry_count && inlay_file_tensor_named(file, files->entries[i].tensor) != NULL)
+    if (inlay_file_open(path, NULL, &file, NULL) == INLAY_FILE_ERROR_NO_MEMORY)
+        return inlay_file_fail_memory(catalogue->error, path);
+    while (file != NULL && i < files->entry_count && inlay_file_tensor_named(file, files->entries[i].tensor) != NULL)
         i++;
+    *complete = i == files->entry_count;
     inlay_file_close(file);
-    return i == files->entry_count;
+    return true;
 }
 
-const char *inlay_find_complete(struct inlay_catalogue *catalogue, const struct inlay_model_files *files)
+bool inlay_find_complete(struct inlay_catalogue *catalogue, const struct inlay_model_files *files, const char **name)
 {
-    const char *slash = strrchr(files->index, '/'), *best = NULL;
-    char *directory = inlay_catalogue_text(
-        catalogue,
-        slash != NULL ? (struct inlay_text){files->index, (size_t)(slash - files->index) + 1} : inlay_text_of("./"));
+    const char *slash = strrchr(files->index, '/');
+    const struct inlay_text text = {files->index, slash != NULL ? (size_t)(slash - files->index) + 1 : 0};
+    const char *directory = inlay_catalogue_text(catalogue, slash != NULL ? text : inlay_text_of("./"));
     DIR *stream = directory != NULL ? opendir(directory) : NULL;
     struct split split;
-    for (struct dirent *entry; stream != NULL && (entry = readdir(stream)) != NULL;) {
-        const char *name = entry->d_name;
-        if (name[0] != '.' && inlay_ends_in(name, ".safetensors") && !read_split(name, ".safetensors", &split) &&
-            (best == NULL || strcmp(name, best) < 0) && is_complete(join(catalogue, directory, name), files))
-            best = inlay_catalogue_text(catalogue, inlay_text_of(name));
+    bool memory = directory != NULL;
+    *name = NULL;
+    for (struct dirent *entry; memory && stream != NULL && (entry = readdir(stream)) != NULL;) {
+        bool complete = false;
+        if (entry->d_name[0] == '.' || !inlay_ends_in(entry->d_name, ".safetensors") ||
+            read_split(entry->d_name, ".safetensors", &split) || (*name != NULL && strcmp(entry->d_name, *name) > 0))
+            continue;
+        memory = look_for_all(join(catalogue, directory, entry->d_name), catalogue, files, &complete);
+        if (complete)
+            memory = (*name = inlay_catalogue_text(catalogue, inlay_text_of(entry->d_name))) != NULL;
     }
     if (stream != NULL)
         closedir(stream);
-    return best;
+    return memory;
 }
 
 bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files)

@@ -38,5 +38,6 @@ bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_file
 /** Notes the tensors of the index that are not in the file that the index says, when all are parsed and sorted. */
 bool inlay_check_index(struct inlay_catalogue *catalogue, const struct inlay_model_files *files);
 
-/** Returns the name of a single file next to the index that has all tensors of it, or null. */
-const char *inlay_find_complete(struct inlay_catalogue *catalogue, const struct inlay_model_files *files);
+/** Finds the name of a single file next to the index that has all tensors of it, or null. False if there is no memory.
+ */
+bool inlay_find_complete(struct inlay_catalogue *catalogue, const struct inlay_model_files *files, const char **name);

@@ -142,7 +142,9 @@ bool inlay_check_index(struct inlay_catalogue *catalogue, const struct inlay_mod
         whole += files->lacks[part] == NULL;
     if (count == 0)
         return true;
-    const char *complete = inlay_find_complete(catalogue, files), *reason = NULL;
+    const char *complete, *reason = NULL;
+    if (!inlay_find_complete(catalogue, files, &complete))
+        return false;
     inlay_file_tensor *absent = inlay_catalogue_memory(catalogue, count * sizeof *absent);
     for (size_t i = 0; absent != NULL && i < files->entry_count; i++) {
         const struct inlay_index_entry *entry = &files->entries[i];

@@ -270,12 +270,13 @@ static const char *make_npy(int place)
 }
 
 /* An index of one tensor in a file whose name may be long, of two in two such files, or of so many tensors that the
-   list of them is what is long. */
+   list of them is what is long; or of tensors in many files, of which the first is there alone, next to another one
+   that has all of them. */
 static const char *make_index(int place)
 {
-    enum { MANY = 800 };
-    static char header[3 * LONG], map[3 * LONG];
-    const int tensors = place == 3 ? MANY : place == 2 ? 2 : 1;
+    enum { MANY = 800, ABSENT = 200 };
+    static char header[3 * LONG], map[3 * LONG], numbers[MANY + 1][12];
+    const int tensors = place == 4 ? ABSENT : place == 3 ? MANY : place == 2 ? 2 : 1;
     size_t header_size = 0, map_size = 0;
     for (int i = 0; i < tensors; i++) {
         const char *name = text_at(0, place, "w"), *comma = i > 0 ? "," : "";
@@ -284,12 +285,18 @@ static const char *make_index(int place)
                                         name, i, i, i + 1);
         map_size += (size_t)snprintf(map + map_size, sizeof map - map_size, "%s\"%s%d\":\"%s%s\"", comma, name, i,
                                      place == 2 ? text_at(2, 2, "") : text_at(1, place, "a.safetensors"),
-                                     place == 2 && i > 0 ? "x" : "");
+                                     place == 2 && i > 0   ? "x"
+                                     : place == 4 && i > 0 ? numbers[i]
+                                                           : "");
+        sprintf(numbers[i + 1], "%d", i);
     }
     memmove(header + 1, header, header_size + 1);
     header[0] = '{';
     strcat(header, "}");
-    write_blob("a.safetensors", blob_safetensors(header, (size_t)tensors));
+    write_blob(place == 4 ? "all.safetensors" : "a.safetensors", blob_safetensors(header, (size_t)tensors));
+    if (place == 4)
+        write_blob("a.safetensors",
+                   blob_safetensors("{\"w0\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1));
     return write_format("a.index.json", "{\"weight_map\":{%s}}", map);
 }
 
@@ -336,7 +343,7 @@ static const struct {
     unsigned missing; /* a set of bits 1 << place, where a file does not exist that is named */
 } formats[] = {
     {"safetensors", make_safetensors, 3, 0},     {"GGUF", make_gguf, 6, 0},     {"npy", make_npy, 0, 0},
-    {"index", make_index, 4, 1u << 1 | 1u << 2}, {"config", make_config, 6, 0},
+    {"index", make_index, 5, 1u << 1 | 1u << 2}, {"config", make_config, 6, 0},
 };
 
 START_TEST(allocations_of_formats_fail)
