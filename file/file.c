@@ -185,10 +185,7 @@ const inlay_file_tensor *inlay_file_tensor_named(const inlay_file *file, const c
     const inlay_file_tensor *tensor = inlay_catalogue_tensor(&file->catalogue, name);
     if (tensor == NULL || tensor->data != NULL)
         return tensor;
-    for (size_t i = 0; i < file->catalogue.tensor_count; i++) /* in another file than the index says */
-        if (strcmp(file->catalogue.tensors[i].name, name) == 0)
-            return &file->catalogue.tensors[i];
-    return NULL;
+    return tensor->bytes > 0 ? &file->catalogue.tensors[tensor->bytes - 1] : NULL; /* in another file */
 }
 
 size_t inlay_file_value_count(const inlay_file *file)

@@ -176,12 +176,13 @@ static const char *find_model(const char *directory, struct inlay_catalogue *cat
     while (kind < KINDS && found[kind].name == NULL)
         kind++;
     if (kind >= UNREAD) {
+        const char *name = kind < KINDS ? found[kind].name : NULL;
         inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
-                        "the directory has no .safetensors, .gguf or .npy file%s%s%s", kind < KINDS ? "; of " : "",
-                        kind < KINDS ? found[kind].name : "",
-                        kind == KINDS                       ? ""
-                        : inlay_is_pickle(found[kind].name) ? ": " INLAY_PICKLE
-                                                            : ": convert it to safetensors, since it is not read");
+                        "the directory has no .safetensors, .gguf or .npy file%s%s%s", name != NULL ? "; " : "",
+                        name != NULL ? name : "",
+                        name == NULL            ? ""
+                        : inlay_is_pickle(name) ? ": " INLAY_PICKLE
+                                                : " is not read: convert it to safetensors");
         return NULL;
     }
     if (kind == SAFETENSORS && read_split(single, kinds[kind].end, &split)) {

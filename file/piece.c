@@ -74,42 +74,41 @@ bool inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t
     return piece->shared == NULL || inlay_catalogue_check(piece->shared, piece->error);
 }
 
-/* Rows NAME.weight or NAME, and the names of their neighbors, which begin with `module` bytes of it. */
+/* Rows NAME.weight or NAME. */
 struct rows {
     const char *name;
     size_t stem;    /* bytes of NAME */
-    size_t module;  /* bytes up to the last dot, with it */
+    size_t module;  /* bytes of the name up to the last dot, with it */
     bool is_weight; /* NAME.weight: the module is that of the table alone */
-    bool is_open;   /* the type alone does not tell what the rows mean: all of the module can be about them */
 };
 
-static struct rows rows_of(const inlay_file_tensor *tensor, const char *end)
+static struct rows rows_of(const char *name, const char *end)
 {
-    struct rows rows = {
-        .name = tensor->name, .stem = strlen(tensor->name), .is_weight = inlay_ends_in(tensor->name, end)};
+    struct rows rows = {.name = name, .stem = strlen(name), .is_weight = inlay_ends_in(name, end)};
     rows.stem -= rows.is_weight ? strlen(end) : 0;
-    while (rows.name[rows.module + strcspn(rows.name + rows.module, ".")] == '.')
-        rows.module += strcspn(rows.name + rows.module, ".") + 1;
-    rows.is_open = tensor->element == 0 || tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
+    while (name[rows.module + strcspn(name + rows.module, ".")] == '.')
+        rows.module += strcspn(name + rows.module, ".") + 1;
     return rows;
 }
 
 /* Returns the name of the next neighbor without that of the module, and its tensor; null behind the last. *next begins
-   at inlay_catalogue_first() for the module. */
-static const char *next_neighbor(const struct inlay_piece *piece, const struct rows *rows, size_t *next,
+   at 0. Neighbors of NAME.weight are all tensors of its module; those of NAME begin with NAME, unless the whole module
+   is `wanted`. */
+static const char *next_neighbor(const struct inlay_piece *piece, const struct rows *rows, bool wanted, size_t *next,
                                  const inlay_file_tensor **tensor)
 {
     const struct inlay_catalogue *catalogue = &piece->file->catalogue;
     const char *own = rows->name + rows->module;
-    const size_t size = strlen(own);
+    const size_t size = strlen(own), prefix = rows->module + (wanted || rows->is_weight ? 0 : size);
+    if (*next == 0)
+        *next = inlay_catalogue_first(catalogue, rows->name, prefix);
     while (*next < catalogue->name_count) {
         *tensor = catalogue->by_name[(*next)++];
-        if (strncmp((*tensor)->name, rows->name, rows->module) != 0)
+        if (strncmp((*tensor)->name, rows->name, prefix) != 0)
             break;
         const char *rest = (*tensor)->name + rows->module;
-        const bool is_own = strncmp(rest, own, size) == 0, is_child = strchr(rest, '.') == NULL;
-        if (*tensor != piece->tensor &&
-            (is_child ? is_own || rows->is_weight || rows->is_open : is_own && (rest[size] == '.' || rows->is_weight)))
+        const bool is_own = strncmp(rest, own, size) == 0 && (rows->is_weight || rest[size] == '.');
+        if (*tensor != piece->tensor && (is_own || strchr(rest, '.') == NULL))
             return rest;
     }
     return NULL;
@@ -120,8 +119,8 @@ static bool fail_unknown(const struct inlay_piece *piece, const struct rows *row
 {
     char list[120] = "nothing";
     const inlay_file_tensor *tensor;
-    size_t next = inlay_catalogue_first(&piece->file->catalogue, rows->name, rows->module), used = 0;
-    for (const char *name; used < sizeof list && (name = next_neighbor(piece, rows, &next, &tensor)) != NULL;)
+    size_t next = 0, used = 0;
+    for (const char *name; used < sizeof list && (name = next_neighbor(piece, rows, true, &next, &tensor)) != NULL;)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", name);
     if (used >= sizeof list)
         memcpy(list + sizeof list - 4, "...", 3);
@@ -133,8 +132,9 @@ static bool fail_unknown(const struct inlay_piece *piece, const struct rows *row
 static bool check_neighbors(const struct inlay_piece *piece, const struct rows *rows)
 {
     const inlay_file_tensor *tensor = piece->scales != piece->shared ? piece->shared : NULL, *neighbor;
-    size_t next = inlay_catalogue_first(&piece->file->catalogue, rows->name, rows->module);
-    for (const char *name; tensor == NULL && (name = next_neighbor(piece, rows, &next, &neighbor)) != NULL;) {
+    const bool is_bare = piece->tensor->element == INLAY_I8 && piece->scales == NULL;
+    size_t next = 0;
+    for (const char *name; tensor == NULL && (name = next_neighbor(piece, rows, is_bare, &next, &neighbor)) != NULL;) {
         bool is_unread = false;
         for (size_t i = 0; i < sizeof suspects / sizeof *suspects; i++)
             is_unread = is_unread || strstr(name, suspects[i]) != NULL;
@@ -441,7 +441,7 @@ static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
 bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor)
 {
     const bool packed = inlay_ends_in(tensor->name, ".weight_packed");
-    const struct rows rows = rows_of(tensor, packed ? ".weight_packed" : ".weight");
+    const struct rows rows = rows_of(tensor->name, packed ? ".weight_packed" : ".weight");
     piece->tensor = tensor;
     piece->scales = NULL;
     piece->table.scale = 1;

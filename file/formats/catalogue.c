@@ -254,7 +254,7 @@ bool inlay_catalogue_finish(struct inlay_catalogue *catalogue)
     return true;
 }
 
-bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, const inlay_file_tensor *absent, size_t count)
+bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, inlay_file_tensor *absent, size_t count)
 {
     const size_t present = catalogue->name_count;
     const inlay_file_tensor **names =
@@ -267,6 +267,7 @@ bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, const inlay_f
         const inlay_file_tensor *key = &absent[i];
         const inlay_file_tensor **other =
             bsearch(&key, names, present, sizeof(const inlay_file_tensor *), compare_names);
+        absent[i].bytes = other != NULL ? (uint64_t)(*other - catalogue->tensors) + 1 : 0;
         *(other != NULL ? other : &names[added++]) = key;
     }
     catalogue->name_count = added;

@@ -89,8 +89,8 @@ bool inlay_catalogue_finish(struct inlay_catalogue *catalogue);
 
 /** Adds tensors that an index names and its files lack, from inlay_catalogue_finish() on: their data are null, and type
     ends the sentence "the index says that this file holds it, and the file ". They replace tensors of the same name in
-    `by_name`. */
-bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, const inlay_file_tensor *absent, size_t count);
+    `by_name`, of which `bytes` is then 1 + the index. */
+bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, inlay_file_tensor *absent, size_t count);
 
 /** Returns true unless a tensor is absent; then writes INLAY_FILE_ERROR_MISSING. */
 bool inlay_catalogue_check(const inlay_file_tensor *tensor, inlay_file_error *error);

@@ -269,12 +269,12 @@ START_TEST(directories)
     write_text(".hidden.safetensors", "");
     write_text("flax_model.msgpack", "");
     expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "",
-                   "no .safetensors, .gguf or .npy file; of flax_model.msgpack: "
-                   "convert it to safetensors");
+                   "no .safetensors, .gguf or .npy file; flax_model.msgpack is "
+                   "not read: convert it to safetensors");
     write_text("training_args.bin", "");
     write_text("pytorch_model.bin", "");
     write_text("rng_state.bin", "");
-    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "; of pytorch_model.bin: it looks like a pickle of PyTorch");
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "; pytorch_model.bin: it looks like a pickle of PyTorch");
     remove(path_of(".hidden.safetensors"));
     write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", 4);
     inlay_file *file = open_good(folder());
