@@ -382,13 +382,13 @@ static float farthest(const float *x)
     return found;
 }
 
+/* As in ggml, the first of equal numbers counts: fminf() may return either of -0 and 0, and does on Windows. */
 static void range(const float *x, float *min, float *max)
 {
-    *min = INFINITY;
-    *max = -INFINITY;
-    for (int i = 0; i < 32; i++) {
-        *min = fminf(*min, x[i]);
-        *max = fmaxf(*max, x[i]);
+    *min = *max = x[0];
+    for (int i = 1; i < 32; i++) {
+        *min = x[i] < *min ? x[i] : *min;
+        *max = x[i] > *max ? x[i] : *max;
     }
 }
 
@@ -488,9 +488,10 @@ START_TEST(bytes_are_those_of_ggml)
         }
     }
     EXPECT(other > 0 && other < 25000, "%zu steps underflow", other);
-    for (int mixed = 0; mixed < 2; mixed++) {
+    /* All -0, then -0 and 0 in turn, beginning with either. */
+    for (int mixed = 0; mixed < 3; mixed++) {
         for (int k = 0; k < 32; k++)
-            x[k] = mixed && k % 2 ? 0.0f : -0.0f;
+            x[k] = mixed != 0 && (k + mixed) % 2 == 0 ? 0.0f : -0.0f;
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             types[t].quantize(x, wanted);
             expect_bytes(types[t].type, x, 32, NULL, wanted);
