@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <tuple>
 #include <vector>
 
 // The targets for the worst random shape. Batches are compared with the limit. Single sequences and outputs in cache
@@ -51,7 +52,8 @@ void Summary::print(const std::string &cpu) const
     std::vector<Won> order;
     for (const auto &[limit, rows] : won_)
         order.push_back({limit, rows.size()});
-    std::stable_sort(order.begin(), order.end(), [](const Won &a, const Won &b) { return a.second > b.second; });
+    std::sort(order.begin(), order.end(),
+              [](const Won &a, const Won &b) { return std::tie(b.second, a.first) < std::tie(a.second, b.first); });
     if (!order.empty())
         std::printf("\nthe fastest limits on %s, and of how many operations and shapes:\n", cpu.c_str());
     for (const Won &won : order)

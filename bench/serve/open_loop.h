@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 #include <vector>
 
 struct Request {
@@ -21,7 +22,8 @@ inline std::vector<Request> requests_of(const std::vector<double> &periods, doub
     for (std::size_t kind = 0; kind < periods.size(); kind++)
         for (double at = periods[kind] / 2; at < seconds; at += periods[kind])
             requests.push_back({at, kind});
-    std::stable_sort(requests.begin(), requests.end(), [](const Request &a, const Request &b) { return a.at < b.at; });
+    std::sort(requests.begin(), requests.end(),
+              [](const Request &a, const Request &b) { return std::tie(a.at, a.kind) < std::tie(b.at, b.kind); });
     return requests;
 }
 
