@@ -301,11 +301,13 @@ static const char *make_index(int place)
 }
 
 /* A folder with a config.json: a long text, an array, or objects whose keys fill one piece of memory after the other,
-   once and half a key later; or keys of lists that are left out, of such a length that a piece ends between a key and
-   its note. */
+   once and half a key later. From place 5 on, lists that are left out alternate with objects, and a place is the length
+   of their keys: some piece ends before each kind of their allocations. */
+enum { CONFIGS = 21 };
+
 static const char *make_config(int place)
 {
-    enum { KEY = 1000, OBJECTS = 40, LISTS = 1400, DIGITS = 12 };
+    enum { KEY = 1000, OBJECTS = 40, SHORT_KEYS = 1400 };
     static char objects[OBJECTS * (KEY + 16)];
     make_safetensors(-1);
     switch (place) {
@@ -321,16 +323,18 @@ static const char *make_config(int place)
         objects[2 * LONG_ARRAY - 1] = '\0';
         write_format("config.json", "{\"a\":[%s]}", objects);
         break;
-    case 5:
-        for (int i = 0, at = 0; i < LISTS; i++)
-            at += sprintf(objects + at, "%s\"%0*d\":[[]]", i > 0 ? "," : "", DIGITS, i);
-        write_format("config.json", "{%s}", objects);
-        break;
-    default:
+    case -1:
+    case 3:
+    case 4:
         objects[0] = '\0';
         for (int i = 0; i < OBJECTS; i++)
             sprintf(objects + strlen(objects), "%s\"%0*d\":%s", i > 0 ? "," : "", KEY, i,
                     i == 0 && place == 4 ? "0" : "{}");
+        write_format("config.json", "{%s}", objects);
+        break;
+    default:
+        for (int i = 0, at = 0; i < SHORT_KEYS; i++)
+            at += sprintf(objects + at, "%s\"%0*d\":%s", i > 0 ? "," : "", place, i, i % 2 == 0 ? "[[]]" : "{}");
         write_format("config.json", "{%s}", objects);
     }
     return path_of("");
@@ -342,8 +346,8 @@ static const struct {
     int places;
     unsigned missing; /* a set of bits 1 << place, where a file does not exist that is named */
 } formats[] = {
-    {"safetensors", make_safetensors, 3, 0},     {"GGUF", make_gguf, 6, 0},     {"npy", make_npy, 0, 0},
-    {"index", make_index, 5, 1u << 1 | 1u << 2}, {"config", make_config, 6, 0},
+    {"safetensors", make_safetensors, 3, 0},     {"GGUF", make_gguf, 6, 0},           {"npy", make_npy, 0, 0},
+    {"index", make_index, 5, 1u << 1 | 1u << 2}, {"config", make_config, CONFIGS, 0},
 };
 
 START_TEST(allocations_of_formats_fail)
