@@ -102,11 +102,16 @@ need_to_build() {
         fonts-dejavu-core libpthreadpool-dev "$@"
 }
 
-need_to_test() {
-    need_to_build g++ binutils check libmpfr-dev libmd-dev cmake make zsh fish "$@"
-    case ${CC:-} in
-    clang-[0-9]*) need "$CC" "libclang-rt-${CC#clang-}-dev" ;;
-    gcc-[0-9]*) need "g++-${CC#gcc-}" ;;
-    *clang*) need clang libclang-rt-dev libomp-dev ;;
+# packages_of COMPILER: prints the packages that a compiler needs with g++. Only clang's sanitizers need libclang-rt.
+packages_of() {
+    case $1 in
+    gcc-[0-9]*) echo "g++-${1#gcc-}" ;;
+    clang-[0-9]*) echo "$1" ;;
+    *clang*) echo clang libclang-rt-dev libomp-dev ;;
     esac
+}
+
+need_to_test() {
+    # shellcheck disable=SC2046
+    need_to_build g++ $(packages_of "${CC:-}") binutils check libmpfr-dev libmd-dev cmake make zsh fish "$@"
 }
