@@ -69,7 +69,7 @@ cross_bits() {
 # SLEEF's sincospi. The suites of the tool and of installed libraries expect glibc's messages, and SLEEF.
 cross_musl() {
     local prefix=$PWD/build-sources/musl
-    need_to_build musl-tools check libmpfr-dev libmd-dev make m4 curl binutils
+    need_to_build musl-tools check libmpfr-dev libmd-dev make m4 xz-utils curl binutils
     CC=musl-gcc build_autotools check "$prefix" --disable-subunit --disable-build-docs
     CC=musl-gcc build_autotools libmd "$prefix"
     CC=musl-gcc build_autotools gmp "$prefix"
@@ -155,6 +155,7 @@ HOSTS
 }
 
 features() {
+    need_to_test
     configure_arm
     configure build
     enable build tests

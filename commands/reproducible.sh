@@ -34,7 +34,7 @@ reproducible() {
     local top=$PWD/build-reproducible status=0 kind
     local faketime="/usr/\$LIB/faketime/libfaketime.so.1" commit_time
     local one=$top/one/inlay other="$top/another place/sources of inlay"
-    need_to_build python3-venv faketime
+    need_to_build python3-dev python3-venv faketime
     rm -rf "$top"
     mkdir -p "$one" "$other" "$top/home"
     git ls-files -z | xargs -0 cp --parents -t "$one"
