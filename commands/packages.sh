@@ -54,11 +54,12 @@ print_counts() {
     [ "$failed" = 0 ]
 }
 
-# may_change_machine LINE...: says which commands are about to run as root, and returns whether they may.
+# may_change_machine LINE...: prints to standard error which commands are about to run as root, and returns whether they
+# may.
 may_change_machine() {
     if [ "$(id -u)" = 0 ] || [ -n "${INLAY_DEV_SUDO:-}" ]; then
-        say "running as root:"
-        printf '        %s\n' "$@"
+        say "running as root:" >&2
+        printf '        %s\n' "$@" >&2
         return
     fi
     printf 'dev: this command needs packages; to be run as root:\n\n' >&2
