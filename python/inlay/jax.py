@@ -8,7 +8,7 @@ y = inlay.jax.embed(table, ids, scale="sqrt", positions=inlay.Sinusoid())
 import contextlib
 import dataclasses
 import functools
-from typing import Any, Optional, Union
+from typing import Any, Union
 
 import jax
 import jax.numpy as jnp
@@ -23,8 +23,8 @@ __all__ = ["embed"]
 _TARGET = "inlay_embed"
 jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(), platform="cpu")
 
-# The order of enum operand and of enum inlay_norm in C.
-_OPERANDS = ("table", "positions", "segments", "ids", "position_ids", "segment_ids", "gamma", "beta")
+# The operands in the order of xla.c, and the norms in that of enum inlay_norm.
+_OPERANDS = ("table", "positions", "segments", "ids", "position_ids", "segment_ids", "gamma", "beta", "start")
 _NORMS = ("none", "layer", "rms")
 _TYPES = ("float32", "float16", "bfloat16")
 
@@ -39,7 +39,6 @@ class _Options:
     """What is no array in a call. A program is compiled for each."""
 
     scale: float
-    start: int
     norm: str
     epsilon: float
     segments_first: bool
@@ -91,14 +90,13 @@ def embed(
     if segment_ids is not None:
         segment_ids = _integers(segment_ids, "segment {} is not in the table of segments")
         constants["segment_ids"] = jnp.broadcast_to(segment_ids, ids.shape)
-    start = _add_positions(weights, constants, positions, start, position_ids)
+    _add_positions(weights, constants, positions, start, position_ids)
     weights, constants = _given(weights), _given(constants)
     for name in ("positions", "segments"):
         if name in weights and (weights[name].ndim, weights[name].shape[-1]) != (2, dim):
             raise ValueError(f"{name} has the shape {list(weights[name].shape)}, expected [rows, {dim}]")
     options = _Options(
         scale=float(numpy.float32(dim**0.5 if scale == "sqrt" else scale)),
-        start=start,
         norm="none" if norm is None else norm.kind,
         epsilon=0.0 if norm is None else norm.eps,
         segments_first=segments_first,
@@ -119,8 +117,8 @@ def _type_of(dtype: Any) -> numpy.dtype:
     return numpy.dtype(dtype)
 
 
-def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: Any, position_ids: Any) -> int:
-    """Adds the arrays of positions to those of a call, and returns the position that sequences begin at."""
+def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: Any, position_ids: Any) -> None:
+    """Adds the arrays of positions to those of a call. A start is one of them: a number would compile a new program."""
     shape = constants["ids"].shape
     fixed = isinstance(start, (int, numpy.integer))
     if position_ids is not None and (positions is None or not fixed or start != 0):
@@ -130,16 +128,17 @@ def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: An
     elif fixed and position_ids is None:
         length = shape[-1] if shape else 1
         constants["positions"] = _sinusoid_rows(positions, int(start), length, weights["table"].shape[1])
-        start = 0
+        return
     else:
         raise ValueError("positions must be a table, such as inlay.sinusoid(numpy.arange(rows), dim), for this call")
-    if not fixed:
-        start = _integers(start, "position {} is not in the table of positions")
-        position_ids = start[..., None] + jnp.arange(shape[-1]) if shape else start
+    message = "position {} is not in the table of positions"
     if position_ids is not None:
-        position_ids = _integers(position_ids, "position {} is not in the table of positions")
-        constants["position_ids"] = jnp.broadcast_to(position_ids, shape)
-    return int(start) if fixed else 0
+        constants["position_ids"] = jnp.broadcast_to(_integers(position_ids, message), shape)
+    elif not fixed:
+        start = _integers(start, message)
+        constants["position_ids"] = jnp.broadcast_to(start[..., None] + jnp.arange(shape[-1]) if shape else start, shape)
+    elif start != 0:
+        constants["start"] = _integers(numpy.int64(start), message)
 
 
 def _given(arrays: Arrays) -> Arrays:
@@ -177,24 +176,28 @@ def _is_traced(*arrays: Any) -> bool:
     return any(isinstance(array, jax.core.Tracer) for array in jax.tree.leaves(arrays))
 
 
-@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _embed(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> jax.Array:
     run = _call if _is_traced(weights, constants, out) else _run_now
     return run(options, weights, constants, out)
 
 
 def _run_now(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> jax.Array:
-    """Runs a call outside of jit, in the faster of two ways. A new output comes from the pool if it is large."""
+    """Runs a call outside of jit, in the faster of two ways. A new output comes from the pool if it is large.
+
+    DLPack brings it to the first device, where it stays, so several devices leave outputs to XLA.
+    """
     result = _result(options, weights, constants)
-    if out is None and result.size * result.dtype.itemsize >= _POOL_BYTES:
+    large = result.size * result.dtype.itemsize >= _POOL_BYTES
+    if out is None and large and jax.device_count("cpu") == 1:
         return _call_layer(options, weights, constants)
     try:
         return _compiled_call(options, weights, constants, out).block_until_ready()
     except (jax.errors.JaxRuntimeError, ValueError) as error:
-        kind, _, text = str(error).partition(": ")
-        if kind != "OUT_OF_RANGE":
+        parts = str(error).split(": ")  # several devices add one between the code and the message
+        if parts[0] != "OUT_OF_RANGE":
             raise
-        raise IndexError(text) from None
+        raise IndexError(parts[-1]) from None
 
 
 def _call(options: _Options, weights: Arrays, constants: Arrays, out: Any = None) -> jax.Array:
@@ -209,9 +212,9 @@ def _call(options: _Options, weights: Arrays, constants: Arrays, out: Any = None
         if any(jax.tree.leaves(tables)) or ids_ndim == 0 or batched[2] is False:
             axes = jax.tree.map(lambda is_batched: 0 if is_batched else None, batched)
             return jax.vmap(handler, in_axes=axes, axis_size=size)(weights, constants, out), True
-        # A further dimension of ids is another one of sequences.
+        # A further dimension of ids is another one of sequences, for which positions and start are the same.
         spread = {
-            name: array if name == "positions" or batched[1][name] else jnp.broadcast_to(array, (size, *array.shape))
+            name: jnp.broadcast_to(array, (size, *array.shape)) if name.endswith("ids") and not batched[1][name] else array
             for name, array in constants.items()
         }
         return _call(options, weights, spread, out), True
@@ -233,7 +236,6 @@ def _call_handler(options: _Options, weights: Arrays, constants: Arrays, out: An
         *(() if out is None else (out,)),
         operands=numpy.array([_OPERANDS.index(name) for name in operands], numpy.int32),
         scale=numpy.float32(options.scale),
-        start=numpy.int64(options.start),
         norm=numpy.int32(_NORMS.index(options.norm)),
         epsilon=numpy.float32(options.epsilon),
         segments_first=numpy.int32(options.segments_first),
@@ -261,26 +263,23 @@ def _call_layer(options: _Options, weights: Arrays, constants: Arrays) -> jax.Ar
     )
     return layer(
         arrays["ids"],
-        start=options.start or None,
+        start=arrays.get("start"),
         positions=arrays.get("position_ids"),
         segments=arrays.get("segment_ids"),
     )
 
 
-# ---- The gradient ----------------------------------------------------------------------------------------------------
+# ---- Derivatives -----------------------------------------------------------------------------------------------------
 
 
 def _formula(options: _Options, constants: Arrays, weights: Arrays) -> jax.Array:
-    """The layer in operations of JAX, which the gradient is that of."""
-    arrays = {name: array if name in constants else array.astype(jnp.float32) for name, array in weights.items()}
-    arrays |= constants
+    """The layer in operations of JAX, whose derivatives it has."""
+    arrays = {name: array.astype(jnp.float32) for name, array in weights.items()} | constants
     x = arrays["table"][arrays["ids"]] * options.scale
-    if "position_ids" in arrays:
-        x = x + arrays["positions"][arrays["position_ids"]]
-    elif "positions" in arrays:
+    if "positions" in arrays:
         length = x.shape[-2] if x.ndim > 1 else 1
-        rows = jax.lax.slice_in_dim(arrays["positions"], options.start, options.start + length)
-        x = x + (rows if x.ndim > 1 else rows[0])
+        rows = arrays["positions"][arrays.get("position_ids", arrays.get("start", 0) + jnp.arange(length))]
+        x = x + (rows if "position_ids" in arrays or x.ndim > 1 else rows[0])
     if "segments" in arrays:
         x = x + arrays["segments"][arrays.get("segment_ids", 0)]
     if options.norm == "layer":
@@ -292,18 +291,16 @@ def _formula(options: _Options, constants: Arrays, weights: Arrays) -> jax.Array
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _pull_back(options: _Options, weights: Arrays, constants: Arrays, gradient: jax.Array) -> Arrays:
-    return jax.vjp(functools.partial(_formula, options, constants), weights)[1](gradient)[0]
+def _push_forward(options: _Options, weights: Arrays, constants: Arrays, tangents: Arrays) -> jax.Array:
+    # Without checkpoint() a gradient would keep what the norm makes of each token.
+    run = jax.checkpoint(lambda moved: _formula(options, constants, weights | moved))
+    return jax.jvp(run, ({name: weights[name] for name in tangents},), (tangents,))[1]
 
 
-def _forward(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> tuple[jax.Array, Any]:
-    return _embed(options, weights, constants, out), (weights, constants)
+def _jvp(options: _Options, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[jax.Array, jax.Array]:
+    zero = jax.custom_derivatives.SymbolicZero
+    moved = {name: tangent for name, tangent in tangents[0].items() if not isinstance(tangent, zero)}
+    return _embed(options, *primals), _push_forward(options, *primals[:2], moved)
 
 
-def _backward(
-    options: _Options, kept: tuple[Arrays, Arrays], gradient: jax.Array
-) -> tuple[Arrays, None, Optional[Any]]:
-    return _pull_back(options, *kept, gradient), None, None
-
-
-_embed.defvjp(_forward, _backward)
+_embed.defjvp(_jvp, symbolic_zeros=True)

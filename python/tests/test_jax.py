@@ -2,7 +2,11 @@
 """inlay.jax: the bits of a layer under jit and outside of it, gradients, donated outputs, and errors."""
 
 import concurrent.futures
+import functools
 import gc
+import os
+import subprocess
+import sys
 
 import numpy
 import pytest
@@ -126,6 +130,32 @@ def test_large_outputs_come_from_the_pool(pool):
     assert pool.stats()["used_bytes"] == 0
 
 
+COMPILED = []
+jax.monitoring.register_event_duration_secs_listener(
+    lambda event, seconds, **_: COMPILED.append(event) if "backend_compile" in event else None
+)
+
+
+def resident_bytes():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize(
+    "start_of", [int, numpy.int64, jnp.int32, lambda step: numpy.full(2, step), lambda step: jnp.full(2, step)]
+)
+def test_steps_of_a_decoder_share_a_program(start_of):
+    """Outside of jit too: a start is an operand, and memory does not grow with the steps."""
+    table, rows, ids = jnp.asarray(TABLE), jnp.asarray(RNG.standard_normal((400, 12)), "float32"), IDS[:, :1]
+    for step in 1, 2:
+        inlay.jax.embed(table, ids, positions=rows, start=start_of(step))
+    count, resident = len(COMPILED), resident_bytes()
+    for step in range(3, 303):
+        result = inlay.jax.embed(table, ids, positions=rows, start=start_of(step))
+    assert len(COMPILED) == count and resident_bytes() - resident < 16 << 20
+    numpy.testing.assert_array_equal(result, TABLE[ids] + rows[302])
+
+
 # ---- Donated outputs -------------------------------------------------------------------------------------------------
 
 
@@ -165,28 +195,71 @@ def formula(weights, norm):
     return x
 
 
-@pytest.mark.parametrize("jit", [False, True])
-@pytest.mark.parametrize("norm", [None, "layer", "rms"])
-def test_gradients(norm, jit):
-    weights = {"table": TABLE, "positions": ROWS, "segments": TYPES, "gamma": GAMMA, "beta": BETA}
-    weights = {name: jnp.asarray(array) for name, array in weights.items()}
-    target = jnp.asarray(RNG.standard_normal((2, 4, 12)).astype("f4"))
+def layer(weights, norm):
+    norms = {
+        None: None,
+        "layer": inlay.LayerNorm(weights["gamma"], weights["beta"]),
+        "rms": inlay.RMSNorm(weights["gamma"]),
+    }
+    tables = {name: weights[name] for name in ("positions", "segments")}
+    return inlay.jax.embed(weights["table"], IDS, scale=2, start=3, segment_ids=SEGMENTS, norm=norms[norm], **tables)
 
-    def layer(weights):
-        norms = {
-            None: None,
-            "layer": inlay.LayerNorm(weights["gamma"], weights["beta"]),
-            "rms": inlay.RMSNorm(weights["gamma"]),
-        }
-        tables = {name: weights[name] for name in ("positions", "segments")}
-        return inlay.jax.embed(
-            weights["table"], IDS, scale=2, start=3, segment_ids=SEGMENTS, norm=norms[norm], **tables
-        )
 
-    grad = jax.value_and_grad(lambda weights: ((layer(weights) - target) ** 2).sum())
-    expected = jax.value_and_grad(lambda weights: ((formula(weights, norm) - target) ** 2).sum())(weights)
-    result = (jax.jit(grad) if jit else grad)(weights)
-    jax.tree.map(lambda a, b: numpy.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4), result, expected)
+def loss(run, norm):
+    return lambda weights: ((run(weights, norm) - TARGET) ** 2).sum()
+
+
+WEIGHTS = {"table": TABLE, "positions": ROWS, "segments": TYPES, "gamma": GAMMA, "beta": BETA}
+WEIGHTS = {name: jnp.asarray(array) for name, array in WEIGHTS.items()}
+TANGENTS = {name: jnp.asarray(RNG.standard_normal(array.shape), "float32") for name, array in WEIGHTS.items()}
+TARGET = jnp.asarray(RNG.standard_normal((2, 4, 12)), "float32")
+
+
+def linearized(run, weights, tangents):
+    result, push = jax.linearize(run, weights)
+    return result, push(tangents)
+
+
+# What is made of a function of weights, and of its loss.
+TRANSFORMATIONS = {
+    "grad": lambda run, loss: jax.value_and_grad(loss)(WEIGHTS),
+    "jvp": lambda run, loss: jax.jvp(run, (WEIGHTS,), (TANGENTS,)),
+    "jvp of one table": lambda run, loss: jax.jvp(lambda rows: run(WEIGHTS | {"positions": rows}), (ROWS,), (2 * ROWS,)),
+    "linearize": lambda run, loss: linearized(run, WEIGHTS, TANGENTS),
+    "jacfwd": lambda run, loss: jax.jacfwd(run)(WEIGHTS),
+    "jacrev": lambda run, loss: jax.jacrev(run)(WEIGHTS),
+    "hessian": lambda run, loss: jax.hessian(lambda rows: loss(WEIGHTS | {"segments": rows}))(WEIGHTS["segments"]),
+    "forward over reverse": lambda run, loss: jax.jvp(jax.grad(loss), (WEIGHTS,), (TANGENTS,)),
+    "reverse over forward": lambda run, loss: jax.grad(lambda w: jax.jvp(loss, (w,), (TANGENTS,))[1])(WEIGHTS),
+    "reverse over reverse": lambda run, loss: jax.grad(
+        lambda w: sum(jnp.vdot(*pair) for pair in zip(jax.tree.leaves(jax.grad(loss)(w)), jax.tree.leaves(TANGENTS)))
+    )(WEIGHTS),
+    "checkpoint": lambda run, loss: jax.grad(jax.checkpoint(loss))(WEIGHTS),
+}
+
+
+@pytest.mark.parametrize("norm, jit", [(None, False), ("layer", True), ("rms", False)])
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
+def test_derivatives(name, norm, jit, monkeypatch):
+    """Of any order and in both modes: those of the layer in operations of JAX."""
+    monkeypatch.setattr(inlay.jax, "_POOL_BYTES", 0)
+    transform = TRANSFORMATIONS[name]
+    expected = jax.jit(lambda: transform(lambda w: formula(w, norm), loss(formula, norm)))()
+    run = functools.partial(transform, lambda w: layer(w, norm), loss(layer, norm))
+    result = (jax.jit(run) if jit else run)()
+    jax.tree.map(lambda a, b: numpy.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-3), result, expected)
+
+
+def test_derivatives_of_one_array():
+    """A table without a tangent gets none of zeros, which would be as large as the table."""
+
+    @jax.jit
+    def run(rows):
+        return jax.jvp(lambda rows: inlay.jax.embed(TABLE, IDS, positions=rows), (rows,), (rows,))
+
+    text = run.lower(ROWS).as_text()
+    assert "tensor<20x12xf32>" in text and "dense<0.000000e+00> : tensor<50x12xf32>" not in text
+    assert not [line for line in text.splitlines() if "broadcast" in line and "-> tensor<50x12xf32>" in line]
 
 
 @pytest.mark.parametrize("positions", [{"position_ids": IDS}, {"start": numpy.array([2, 3])}, {"start": 16}])
@@ -264,6 +337,78 @@ def test_generation_with_a_traced_start():
         expected = inlay.jax.embed(TABLE, IDS, positions=ROWS)[:, position : position + 1]
         numpy.testing.assert_array_equal(step(IDS[:, position : position + 1], position), expected)
     assert step._cache_size() == 1
+
+
+# ---- Several devices ---------------------------------------------------------------------------------------------------
+
+DEVICES = """
+import jax, jax.numpy as jnp, numpy, inlay, inlay.jax
+from jax.sharding import NamedSharding, PartitionSpec as P
+first, second = devices = jax.devices()
+mesh = jax.sharding.Mesh(numpy.array(devices), ("x",))
+both, cut = NamedSharding(mesh, P()), NamedSharding(mesh, P("x"))
+table = numpy.random.default_rng(1).standard_normal((1000, 256)).astype("f4")
+rows = table[::-1].copy()
+step = jax.jit(lambda t, i, out: inlay.jax.embed(t, i, out=out), donate_argnums=2)
+for count in 64, 4096:
+    ids = numpy.arange(count) * 7 % 1000
+    for table_place in None, first, second, both, cut:
+        for ids_place in None, first, second, both, cut:
+            t = jnp.asarray(table) if table_place is None else jax.device_put(table, table_place)
+            i = jnp.asarray(ids) if ids_place is None else jax.device_put(ids, ids_place)
+            try:
+                expected = t[i]
+            except ValueError as error:
+                try:
+                    inlay.jax.embed(t, i)
+                except ValueError as same:
+                    assert str(same).split()[:3] == str(error).split()[:3]
+                    continue
+                raise AssertionError((table_place, ids_place))
+            result = inlay.jax.embed(t, i, positions=rows[:1], position_ids=0 * ids)
+            assert result.devices() == expected.devices() and result.committed == expected.committed
+            numpy.testing.assert_array_equal(result, table[ids] + rows[0])
+            again = inlay.jax.embed(t, i, out=result)
+            assert result.is_deleted() and again.devices() == expected.devices()
+            numpy.testing.assert_array_equal(again, table[ids])
+            under_jit = jax.jit(inlay.jax.embed)(t, i)
+            assert under_jit.devices() == expected.devices()
+            numpy.testing.assert_array_equal(under_jit, table[ids])
+            numpy.testing.assert_array_equal(step(t, i, under_jit), table[ids])
+            grad = jax.grad(lambda t: inlay.jax.embed(t, i).sum())(t)
+            assert grad.devices() == t.devices() | i.devices() or table_place is None or ids_place is None
+            numpy.testing.assert_array_equal(grad[:, 0], numpy.bincount(ids, minlength=1000))
+            try:
+                inlay.jax.embed(t, i + 1000)
+            except IndexError as error:
+                assert str(error) == "id 1000 at [0] is not in the table"
+            else:
+                raise AssertionError("no error")
+with jax.default_device(second):
+    assert inlay.jax.embed(table, ids).devices() == {second}
+split = jax.shard_map(inlay.jax.embed, mesh=mesh, in_specs=(P(), P("x")), out_specs=P("x"))
+numpy.testing.assert_array_equal(split(table, ids), table[ids])
+grad = jax.grad(lambda t: split(t, ids).sum())(table)
+numpy.testing.assert_array_equal(grad[:, 0], numpy.bincount(ids, minlength=1000))
+"""
+
+
+@pytest.mark.parametrize("option", ["XLA_FLAGS", "jax_num_cpu_devices"])
+def test_several_devices(option):
+    """Results are on the devices on which JAX's own lookup has them, whatever their size."""
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"} if option == "XLA_FLAGS" else {}
+    script = DEVICES if flags else f"import jax; jax.config.update({option!r}, 2)\n{DEVICES}"
+    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | flags, timeout=600)
+
+
+enable_x64 = jax.enable_x64 if hasattr(jax, "enable_x64") else jax.experimental.enable_x64
+
+
+@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize("kind", [int, numpy.int64, numpy.uint8, numpy.array])
+def test_types_of_a_start(embed, kind, x64):
+    with enable_x64(x64):
+        numpy.testing.assert_array_equal(embed(TABLE, IDS, positions=ROWS, start=kind(7)), TABLE[IDS] + ROWS[7:11])
 
 
 # ---- Errors ----------------------------------------------------------------------------------------------------------

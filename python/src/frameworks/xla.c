@@ -159,6 +159,21 @@ static bool read_tensor(const struct xla_buffer *buffer, struct tensor *tensor)
     return tensor_set_shape(tensor, (size_t)buffer->dims, buffer->shape);
 }
 
+/* The number after those of the operands that JAX has: the position of the first token of each sequence. */
+enum { START = OPERAND_BETA + 1 };
+
+static bool read_start(const struct xla_buffer *buffer, int64_t *start)
+{
+    int32_t narrow = 0;
+    const enum dtype dtype = dtype_of_xla(buffer->dtype);
+    if (buffer->dims != 0 || (dtype != DTYPE_I32 && dtype != DTYPE_I64))
+        return false;
+    memcpy(dtype == DTYPE_I64 ? (void *)start : &narrow, buffer->data, dtype_infos[dtype].bytes);
+    if (dtype == DTYPE_I32)
+        *start = narrow;
+    return true;
+}
+
 /* Reads the tensors. The attribute `operands` says which operand each argument is; arguments past its end are buffers
    that XLA gives up for the result. */
 static bool read_tensors(const struct xla_frame *frame, struct operation *operation)
@@ -170,8 +185,10 @@ static bool read_tensors(const struct xla_frame *frame, struct operation *operat
     for (size_t i = 0; i < operands->size; i++) {
         int32_t operand;
         memcpy(&operand, (const char *)operands->data + i * sizeof operand, sizeof operand);
-        if (operand < 0 || operand >= OPERANDS ||
-            !read_tensor(frame->arguments.buffers[i], &operation->operands[operand]))
+        const struct xla_buffer *buffer = frame->arguments.buffers[i];
+        const bool known = operand >= 0 && operand <= START;
+        if (!known || !(operand == START ? read_start(buffer, &operation->batch.start)
+                                         : read_tensor(buffer, &operation->operands[operand])))
             return false;
     }
     return read_tensor(frame->results.buffers[0], &operation->out);
@@ -182,7 +199,6 @@ static bool read_numbers(const struct xla_frame *frame, struct operation *operat
     int32_t norm, segments_first;
     if (!read_number(frame, "scale", DTYPE_F32, &operation->spec.scale) ||
         !read_number(frame, "epsilon", DTYPE_F32, &operation->spec.epsilon) ||
-        !read_number(frame, "start", DTYPE_I64, &operation->batch.start) ||
         !read_number(frame, "norm", DTYPE_I32, &norm) ||
         !read_number(frame, "segments_first", DTYPE_I32, &segments_first))
         return false;
