@@ -11,6 +11,7 @@ session = onnxruntime.InferenceSession(model.SerializeToString(), options)
 import collections
 import dataclasses
 import itertools
+import math
 from typing import Any, Iterator, Optional
 
 import numpy
@@ -113,11 +114,11 @@ def fuse(model: onnx.ModelProto) -> Fusion:
     Everything else is left as it is, and so are results that another node needs. Sums are float32, norms float64 inside,
     and the output is rounded once.
 
-    A bad id makes run() raise InvalidArgument that names it and its place. So do negative ids, which Gather counts from
-    the end of the table, and sequences of one token where positions has more rows, which Add repeats.
+    Negative ids count from the end of the table, as those of Gather do. A bad id makes run() raise InvalidArgument that
+    names it and its place. So do sequences of one token where positions has more rows, which Add repeats.
     """
     graph, fusion = _Graph(model), Fusion()
-    lookups = [node for node in model.graph.node if node.op_type in _LOOKUPS and graph.is_lookup(node)]
+    lookups = [node for node in model.graph.node if graph.is_lookup(node)]
     lookups.sort(key=graph.order)
     left = []
     for node in lookups:
@@ -177,7 +178,7 @@ class _Graph:
         self.graph = model.graph
         self.shapes: dict[str, Shape] = {}
         self.types: dict[str, int] = {}
-        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
+        inferred = onnx.shape_inference.infer_shapes(_without_data(model), data_prop=True).graph
         for value in (*inferred.input, *inferred.value_info, *inferred.output):
             self._add_value(value)
         self.inputs = {value.name for value in self.graph.input}
@@ -246,6 +247,8 @@ class _Graph:
 
     def is_lookup(self, node: onnx.NodeProto) -> bool:
         """Returns whether a node takes rows of a table, of whatever type."""
+        if (node.domain, node.op_type) not in _LOOKUPS:
+            return False
         options, shape = _attributes(node), self.shapes.get(node.input[0], ())
         types = _FLOATS if node.op_type == "Gather" else _QUANTISED
         rows = options.get("axis", options.get("gather_axis", 0)) == 0
@@ -269,7 +272,8 @@ class _Graph:
         """Replaces the nodes that begin with this lookup, or raises _Stop."""
         shape = self.shapes.get(node.input[1])
         _stop_if(shape is None, node, f"has ids {node.input[1]} of unknown shape")
-        layer = _LOOKUPS[node.op_type](self, node, shape)
+        _stop_if(len(shape) > 7, node, f"has ids of {len(shape)} dimensions, more than 7")
+        layer = _LOOKUPS[node.domain, node.op_type](self, node, shape)
         try:
             while True:
                 self._follow(layer)
@@ -290,13 +294,12 @@ class _Graph:
         options, kind = _attributes(node), self.types[node.input[0]]
         group, axis = options.get("block_size", 128), options.get("quantize_axis", 1)
         computed = [tensor for name, tensor in names.items() if name != "ids" and tensor not in self.constants]
-        other = group not in (32, 64, 128) or options.get("bits", 4) != 4 or axis not in (1, -1)
-        _stop_if(bool(computed), node, f"has {', '.join(computed)}, which are no constants")
-        _stop_if(other, node, "has other groups than 32, 64 or 128 columns of 4 bits")
         flip, flat = _QUANTISED[kind]
         rows, columns = self.shapes[node.input[0]]
         dim = 2 * columns if kind == _TYPE.UINT8 else columns
-        _stop_if(dim % 2 != 0, node, "has an odd dim")
+        other = group not in (32, 64, 128) or dim % group != 0 or options.get("bits", 4) != 4 or axis not in (1, -1)
+        _stop_if(bool(computed), node, f"has {', '.join(computed)}, which are no constants")
+        _stop_if(other, node, "has other groups than whole ones of 32, 64 or 128 columns of 4 bits")
         inputs = {"ids": names["ids"], "table": self._as_bytes(names["table"], flip, (rows, dim // 2))}
         inputs["scales"] = self._as_float(names["scales"])
         if "zeros" in names:
@@ -447,9 +450,7 @@ class _Graph:
 
     def _is_lookup_by(self, node: onnx.NodeProto, layer: _Layer) -> bool:
         """Returns whether a term is rows of a table by ids that repeat, if at all, for each sequence."""
-        if node.op_type != "Gather" or not self.is_lookup(node) or self.uses[node.output[0]] != 1:
-            return False
-        if node.output[0] in self.replaced:
+        if not self.is_lookup(node) or self.uses[node.output[0]] != 1 or node.output[0] in self.replaced:
             return False
         table, ids = node.input[0], self.shapes.get(node.input[1])
         if self.types[table] not in _OPERATORS or self.shapes[table][1] != layer.dim:
@@ -480,6 +481,7 @@ class _Graph:
         fits = fits and all(map(self._is_scalar, numbers)) and ("two" not in found or self._number(found["two"]) == 2)
         _stop_if(not fits, last, "is a norm with other operands than constants [dim]")
         epsilon = self._number(found["epsilon"]) if numbers else _attributes(last).get("epsilon", 1e-5)
+        _stop_if(not 0 <= epsilon < math.inf, last, f"is a norm with epsilon {epsilon}")
         vectors = {name: self._as_float(tensor) for name, tensor in vectors.items()}
         layer.attributes |= {"layer_norm": 1, "epsilon": epsilon}
         layer.inputs |= vectors
@@ -549,7 +551,10 @@ class _Graph:
 
 
 # What begins a layer, and what a node that follows adds to it.
-_LOOKUPS = {"Gather": _Graph._gather, "GatherBlockQuantized": _Graph._gather_quantised}
+_LOOKUPS = {
+    ("", "Gather"): _Graph._gather,
+    ("com.microsoft", "GatherBlockQuantized"): _Graph._gather_quantised,
+}
 _STEPS = {"Cast": _Graph._cast, "Mul": _Graph._scale, "Add": _Graph._term}
 
 
@@ -560,25 +565,48 @@ def _uses_inside(nodes: dict[str, onnx.NodeProto]) -> collections.Counter:
 
 def _names_used(graph: onnx.GraphProto) -> Iterator[str]:
     """Yields the name of a tensor each time that a node, an output or a subgraph uses it."""
-    yield from (value.name for value in graph.output)
-    for node in graph.node:
-        yield from node.input
-        for subgraph in _subgraphs(node):
-            yield from _names_used(subgraph)
+    for inner in _graphs(graph):
+        yield from (value.name for value in inner.output)
+        yield from (name for node in inner.node for name in node.input)
 
 
 def _names(graph: onnx.GraphProto) -> Iterator[str]:
     """Yields the names of all tensors and nodes of a graph and its subgraphs."""
-    yield from (tensor.name for tensor in (*graph.input, *graph.output, *graph.initializer))
-    yield from (tensor.values.name for tensor in graph.sparse_initializer)
-    for node in graph.node:
-        yield from (node.name, *node.input, *node.output)
-        for subgraph in _subgraphs(node):
-            yield from _names(subgraph)
+    for inner in _graphs(graph):
+        yield from (tensor.name for tensor in (*inner.input, *inner.output, *inner.initializer))
+        yield from (tensor.values.name for tensor in inner.sparse_initializer)
+        yield from (name for node in inner.node for name in (node.name, *node.input, *node.output))
 
 
-def _subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
-    for attribute in node.attribute:
-        yield from attribute.graphs
-        if attribute.HasField("g"):
-            yield attribute.g
+def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """Yields a graph and all its subgraphs."""
+    yield graph
+    for attribute in (attribute for node in graph.node for attribute in node.attribute):
+        for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else ())):
+            yield from _graphs(inner)
+
+
+def _without_data(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Returns the model for shape inference, which takes 2 GiB at most and wants each domain imported."""
+    graph = model.graph
+    bare = onnx.helper.make_graph(
+        graph.node, "bare", graph.input, graph.output, map(_outline, graph.initializer), value_info=graph.value_info
+    )
+    domains = {node.domain for inner in _graphs(bare) for node in inner.node}
+    for inner in _graphs(bare):
+        constants = (attribute.t for node in inner.node for attribute in node.attribute if attribute.HasField("t"))
+        for tensor in (*inner.initializer, *constants):
+            tensor.CopyFrom(_outline(tensor))
+    missing = domains - {opset.domain for opset in model.opset_import}
+    opsets = [*model.opset_import, *(onnx.helper.make_opsetid(domain, 1) for domain in missing)]
+    return onnx.helper.make_model(
+        bare, opset_imports=opsets, functions=model.functions, ir_version=model.ir_version
+    )
+
+
+def _outline(tensor: onnx.TensorProto) -> onnx.TensorProto:
+    """Returns a tensor, without its data if it is more than a shape."""
+    if math.prod(tensor.dims) <= 64:
+        return tensor
+    location = _TYPE.EXTERNAL
+    return _TYPE(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims, data_location=location)

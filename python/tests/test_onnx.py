@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """inlay.onnx: which nodes are fused and which are not, the results of ONNX Runtime before and after, and errors."""
 
+import collections
 import concurrent.futures
+import itertools
 
 import numpy
 import pytest
@@ -260,6 +262,54 @@ def test_left_alone(case):
     assert fusion == [] and model.SerializeToString() == before
     assert [(left.node, left.table) for left in fusion.left] == [("Gather x", "table")] * (reason is not None)
     assert reason is None or reason in str(fusion.left[0])
+
+
+def test_a_gather_of_another_domain():
+    """It may be anything."""
+    other = node("Gather", "table ids", "x")
+    other.domain = "somebody"
+    assert inlay.onnx.fuse(model_of([other, MUL], {"table": TABLE, **SCALE})).left == []
+
+
+@pytest.mark.parametrize("epsilon", [-1e-3, numpy.inf])
+def test_a_norm_that_is_not_computed(epsilon):
+    model = model_of([GATHER, node("LayerNormalization", "x gamma", "y", epsilon=epsilon)], CONSTANTS)
+    (fused,) = inlay.onnx.fuse(model)
+    assert fused.output == "x" and "epsilon" in fused.end
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_domains_without_an_opset_import(inside):
+    """ONNX Runtime runs such nodes, here and in subgraphs."""
+    gelu = node("Gelu", "x", "w")
+    gelu.domain = "com.microsoft"
+    last = [gelu, node("Neg", "w", "y")]
+    if inside:
+        out = [helper.make_tensor_value_info("w", TensorProto.FLOAT, None)]
+        branch = helper.make_graph([gelu], "branch", [], out)
+        last = [node("If", "yes", "y", then_branch=branch, else_branch=branch)]
+    model = model_of([GATHER, *last], {"table": TABLE, "yes": numpy.array(True)})
+    check(model, IDS)
+    assert [opset.domain for opset in model.opset_import] == ["", "inlay"]
+
+
+def test_models_of_any_size(monkeypatch):
+    """ONNX infers shapes of 2 GiB at most, which data need not fit: in initializers, Constant nodes and subgraphs."""
+    sizes, infer_shapes = [], onnx.shape_inference.infer_shapes
+    monkeypatch.setattr(
+        onnx.shape_inference,
+        "infer_shapes",
+        lambda model, **options: infer_shapes(sizes.append(model.ByteSize()) or model, **options),
+    )
+    large = RNG.standard_normal((5000, 12)).astype("f4")
+    constant = node("Constant", "", "large", value=numpy_helper.from_array(large))
+    out = [helper.make_tensor_value_info("w", TensorProto.FLOAT, None)]
+    nodes = [node("Gather", "inner ids", "v"), node("Gather", "large ids", "u"), node("Add", "u v", "w")]
+    branch = helper.make_graph(nodes, "branch", [], out, [numpy_helper.from_array(large, "inner")])
+    choice = node("If", "yes", "z", then_branch=branch, else_branch=branch)
+    nodes = [constant, GATHER, choice, node("Add", "x z", "y")]
+    check(model_of(nodes, {"table": large, "yes": numpy.array(True)}), IDS)
+    assert len(sizes) == 1 and sizes[0] < 10000
 
 
 def test_a_table_of_unknown_dim():
@@ -605,6 +655,59 @@ def test_gather_block_quantised(kind, zeros, group, scales_type):
     assert fused.nodes == 2 and [n.domain for n in model.graph.node] == ["inlay"]
 
 
+ERRORS = onnxruntime.capi.onnxruntime_pybind11_state
+BITS = {"uint8": (4, 8), "uint4": (4,), "int4": (4,)}
+
+
+def blocks_of(kind, bits, group, dim, zeros, scales_type, axis):
+    """A model of GatherBlockQuantized alone, whose rows end in a part of a group if dim is no multiple of it."""
+    number = {"uint8": TensorProto.UINT8, "uint4": TensorProto.UINT4, "int4": TensorProto.INT4}[kind]
+    packed = 8 // bits if kind == "uint8" else 1
+
+    def integers(name, rows, columns):
+        columns = -(-columns // packed)
+        data = RNG.integers(0, 256, rows * columns if kind == "uint8" else -(-rows * columns // 2), "u1")
+        return helper.make_tensor(name, number, (rows, columns), data.tobytes(), raw=True)
+
+    groups = (5, -(-dim // group)) if axis == 1 else (-(-5 // group), dim)
+    tensors = [integers("table", 5, dim), numpy_helper.from_array(RNG.random(groups).astype(scales_type), "scales")]
+    tensors += [integers("zeros", *groups)] * zeros
+    names = " ".join(["table ids scales", *["zeros"] * zeros])
+    options = {"block_size": group, "quantize_axis": axis} | ({"bits": bits} if bits != 4 else {})
+    graph = helper.make_graph(
+        [helper.make_node("GatherBlockQuantized", names.split(), ["y"], domain="com.microsoft", **options)],
+        "blocks",
+        [helper.make_tensor_value_info("ids", TensorProto.INT64, ("batch", "length"))],
+        [helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(numpy.dtype(scales_type)), None)],
+        tensors,
+    )
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+@pytest.mark.parametrize("kind", BITS)
+def test_gather_block_quantised_of_every_shape(kind):
+    """What ONNX Runtime runs has the same bits afterwards, or is left with a reason."""
+    counts = collections.Counter()
+    ids = numpy.array([[1, 4, -1, 0, -5]])
+    for bits, group, dim, zeros, scales_type, axis in itertools.product(
+        BITS[kind], (16, 32, 64, 128, 256), (33, 48, 64, 96, 256, 576), (False, True), ("f4", "f2"), (1, 0)
+    ):
+        model = blocks_of(kind, bits, group, dim, zeros, scales_type, axis)
+        before = model.SerializeToString()
+        try:
+            (expected,) = run(model, ids)
+        except (ERRORS.InvalidGraph, ERRORS.Fail):  # not every version of ONNX Runtime has every kind
+            continue
+        fusion = inlay.onnx.fuse(model)
+        counts["fused"] += len(fusion)
+        if fusion:
+            numpy.testing.assert_array_equal(run(model, ids)[0], expected)
+        else:
+            assert "groups" in fusion.left[0].reason and model.SerializeToString() == before
+    assert counts["fused"] >= 16
+
+
 @pytest.mark.parametrize("name, shape", [("scales", (50, 2)), ("scales", (50,)), ("zeros", (51,))])
 def test_groups_that_do_not_fit(name, shape):
     """In a model that somebody wrote. The operator reads no byte behind an array."""
@@ -625,6 +728,7 @@ def test_groups_that_do_not_fit(name, shape):
     "attribute, computed, reason",
     [
         ({"block_size": 16}, "", "other groups than"),
+        ({"block_size": 128}, "", "other groups than"),
         ({"bits": 8}, "", "other groups than"),
         ({}, "scales", "has scales, which"),
     ],
@@ -715,7 +819,8 @@ def fused_model():
     "ids, text",
     [
         ([[1, 2, 3, 50]], r"id 50 at \[0, 3\] is not in the table"),
-        ([[1, 2, 3, 4], [1, -1, 2, 3]], r"id -1 at \[1, 1\] is not in the table"),
+        ([[1, 2, 3, 4], [1, -51, 2, -1]], r"id -51 at \[1, 1\] is not in the table"),
+        ([[1, -2, 3, 50]], r"id 50 at \[0, 3\] is not in the table"),
         ([[1, 2, 3]], "positions has 4 rows, and a sequence has 3 tokens"),
     ],
 )
@@ -725,9 +830,29 @@ def test_bad_ids(ids, text):
         run(fused_model(), numpy.array(ids))
 
 
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize("negative", ["ids", "places", "kinds"])
+def test_negative_ids(negative, kind):
+    """They count from the end of each table, as those of Gather do."""
+    feeds = {"ids": IDS, "places": PLACES + 0 * IDS, "kinds": KINDS}
+    feeds[negative] = feeds[negative] - {"ids": 50, "places": 4, "kinds": 3}[negative] * (IDS % 2)
+    assert feeds[negative].min() < 0 <= feeds[negative].max()
+    nodes = [*TERMS, node("Add", "x p", "u"), node("Add", "u s", "y")]
+    number = helper.np_dtype_to_tensor_dtype(numpy.dtype(kind))
+    tables = {name: BERT[name] for name in ("table", "positions", "segments")}
+    model = model_of(nodes, tables, id_type=number)
+    for name in ("places", "kinds"):
+        model.graph.input.append(helper.make_tensor_value_info(name, number, ("batch", "length")))
+    check(model, {name: ids.astype(kind) for name, ids in feeds.items()})
+
+
 def test_too_many_dimensions():
     model = model_of([GATHER, MUL], {"table": TABLE, **SCALE}, ids=[None] * 8)
-    assert inlay.onnx.fuse(model)
+    assert inlay.onnx.fuse(model).left[0].reason == "Gather x has ids of 8 dimensions, more than 7"
+    embed = helper.make_node("Embed", ["table", "ids"], ["y"], domain="inlay", scale=1.0, epsilon=0.0)
+    embed.attribute.extend(helper.make_attribute(n, 0) for n in ("layer_norm", "segments_first", "group", "flat"))
+    model = model_of([embed], {"table": TABLE}, ids=[None] * 8)
+    model.opset_import.append(helper.make_opsetid("inlay", 1))
     with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument, match="more dimensions than inlay"):
         run(model, numpy.zeros((1,) * 8, "i8"))
 

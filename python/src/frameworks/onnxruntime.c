@@ -164,7 +164,47 @@ static struct ort_status *make_output(const struct ort_api *api, struct ort_cont
     for (int i = 0; i < out->dims; i++)
         shape[i] = out->shape[i];
     struct ort_status *status = api->get_output(context, 0, shape, (size_t)out->dims, &value);
+    out->given = true;
     return status != NULL ? status : api->get_data(value, &out->data);
+}
+
+/* Writes ids that count from the end of a table of so many rows, as Gather has negative ones, to a copy of int64.
+   Ids of another type stay as they are. */
+static bool count_from_end(struct tensor *ids, size_t rows, int64_t **copy)
+{
+    size_t count = 1;
+    for (int i = 0; i < ids->dims; i++)
+        count *= (size_t)ids->shape[i];
+    if (!ids->given || count == 0 || (ids->dtype != DTYPE_I32 && ids->dtype != DTYPE_I64))
+        return true;
+    *copy = malloc(count * sizeof **copy);
+    if (*copy == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t id = ids->dtype == DTYPE_I64 ? ((const int64_t *)ids->data)[i] : ((const int32_t *)ids->data)[i];
+        (*copy)[i] = id < 0 && id >= -(int64_t)rows ? id + (int64_t)rows : id;
+    }
+    ids->data = *copy;
+    ids->dtype = DTYPE_I64;
+    return true;
+}
+
+/* Runs an operation that was refused once more, with ids that may be negative. */
+static inlay_status run_with_negative_ids(struct operation *operation, char text[ERROR_TEXT_BYTES])
+{
+    static const enum operand ids[OPERAND_TABLES] = {OPERAND_IDS, OPERAND_POSITION_IDS, OPERAND_SEGMENT_IDS};
+    int64_t *copies[OPERAND_TABLES] = {NULL};
+    inlay_status status = INLAY_OK;
+    for (enum operand i = 0; i < OPERAND_TABLES && status == INLAY_OK; i++)
+        if (!count_from_end(&operation->operands[ids[i]], operation->tables[i].rows, &copies[i]))
+            status = INLAY_ERROR_NO_MEMORY;
+    if (status == INLAY_OK)
+        status = operation_check(operation, text);
+    if (status == INLAY_OK)
+        status = operation_run(operation, text);
+    for (enum operand i = 0; i < OPERAND_TABLES; i++)
+        free(copies[i]);
+    return status;
 }
 
 static struct ort_status *compute(void *self, struct ort_context *context)
@@ -190,9 +230,12 @@ static struct ort_status *compute(void *self, struct ort_context *context)
         status = api->create_status(ORT_INVALID_ARGUMENT, text);
     if (status == NULL)
         status = make_output(api, context, &operation.out);
-    if (status == NULL && operation_run(&operation, text) != INLAY_OK)
-        status = api->create_status(ORT_INVALID_ARGUMENT, text);
-    return status;
+    if (status != NULL)
+        return status;
+    inlay_status ran = operation_run(&operation, text);
+    if (status_names_index(ran))
+        ran = run_with_negative_ids(&operation, text);
+    return ran == INLAY_OK ? NULL : api->create_status(ORT_INVALID_ARGUMENT, text);
 }
 
 /* ---- The operators ---------------------------------------------------------------------------------------------- */
