@@ -136,7 +136,8 @@ def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: An
         constants["position_ids"] = jnp.broadcast_to(_integers(position_ids, message), shape)
     elif not fixed:
         start = _integers(start, message)
-        constants["position_ids"] = jnp.broadcast_to(start[..., None] + jnp.arange(shape[-1]) if shape else start, shape)
+        start = start[..., None] + jnp.arange(shape[-1]) if shape else start
+        constants["position_ids"] = jnp.broadcast_to(start, shape)
     elif start != 0:
         constants["start"] = _integers(numpy.int64(start), message)
 
@@ -214,8 +215,8 @@ def _call(options: _Options, weights: Arrays, constants: Arrays, out: Any = None
             return jax.vmap(handler, in_axes=axes, axis_size=size)(weights, constants, out), True
         # A further dimension of ids is another one of sequences, for which positions and start are the same.
         spread = {
-            name: jnp.broadcast_to(array, (size, *array.shape)) if name.endswith("ids") and not batched[1][name] else array
-            for name, array in constants.items()
+            name: jnp.broadcast_to(array, (size, *array.shape)) if name.endswith("ids") and not is_batched else array
+            for (name, array), is_batched in zip(constants.items(), (batched[1][name] for name in constants))
         }
         return _call(options, weights, spread, out), True
 

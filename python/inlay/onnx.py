@@ -599,9 +599,7 @@ def _without_data(model: onnx.ModelProto) -> onnx.ModelProto:
             tensor.CopyFrom(_outline(tensor))
     missing = domains - {opset.domain for opset in model.opset_import}
     opsets = [*model.opset_import, *(onnx.helper.make_opsetid(domain, 1) for domain in missing)]
-    return onnx.helper.make_model(
-        bare, opset_imports=opsets, functions=model.functions, ir_version=model.ir_version
-    )
+    return onnx.helper.make_model(bare, opset_imports=opsets, functions=model.functions, ir_version=model.ir_version)
 
 
 def _outline(tensor: onnx.TensorProto) -> onnx.TensorProto:
