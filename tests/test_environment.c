@@ -87,6 +87,7 @@ static void run_all(void)
     inlay_rotary_spec yarn = inlay_rotary_spec_default(DIM + 1);
     yarn.scaling = INLAY_ROTARY_YARN;
     yarn.factor = 3.3;
+    yarn.original_length = 2048;
     double rotary[DIM / 2 + 1], attention_factor;
     status |=
         inlay_rotary_rows(sinusoid, 4999, 9, INLAY_F32, INLAY_ROTARY_HALVES, data.out[7], data.out[8], row + 4, NULL);

@@ -127,6 +127,7 @@ static inlay_status run_others(float (*out)[DIM])
     inlay_rotary_spec spec = inlay_rotary_spec_default(64);
     spec.scaling = INLAY_ROTARY_YARN;
     spec.factor = 4;
+    spec.original_length = 2048;
     double frequencies[32], attention_factor;
     inlay_status status = inlay_gather(&tokens, fixture.ids, INLAY_ID_I32, TOKENS, 2, out, ROW_BYTES, NULL, NULL);
     status |= run_ngrams(out);

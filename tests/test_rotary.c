@@ -275,7 +275,7 @@ static inlay_rotary_spec random_spec(struct random *random, inlay_rotary_scaling
         spec.base = 1 + 0x1p-52;
     spec.factor = random_number(random, &factor_range);
     spec.original_length = random_number(random, &length_range);
-    spec.length = random_below(random, 8) == 0 ? 0 : random_number(random, &length_range);
+    spec.length = random_below(random, 8) == 0 ? 1 : random_number(random, &length_range);
     spec.low_freq_factor = fmin(random_number(random, &rotations_range), 5e5);
     bool narrow = random_below(random, 16) == 0;
     spec.high_freq_factor = narrow ? nextafter(spec.low_freq_factor, 1e6) : random_number(random, &rotations_range);
@@ -382,6 +382,7 @@ END_TEST
 START_TEST(attention_factors_next_to_ties_are_correctly_rounded)
 {
     inlay_rotary_spec spec = inlay_rotary_spec_default(2);
+    spec.length = 1;
     spec.short_factors = short_factors;
     spec.long_factors = long_factors;
     for (size_t i = 0; i < MOST_DIM / 2; i++)
@@ -439,8 +440,10 @@ static void check_model(const struct model *model)
     spec.scaling = model->scaling;
     spec.base = model->base != 0 ? model->base : spec.base;
     spec.factor = model->factor;
-    spec.original_length = model->original_length != 0 ? model->original_length : spec.original_length;
-    spec.length = model->length;
+    spec.original_length = model->original_length;
+    spec.length = fmax(model->length, 1);
+    spec.low_freq_factor = 1;
+    spec.high_freq_factor = 4;
     spec.truncate = !model->keep_ends;
     spec.mscale = model->mscale;
     spec.mscale_all_dim = model->mscale_all_dim;
@@ -495,6 +498,10 @@ static inlay_rotary_spec good_spec(inlay_rotary_scaling scaling)
         short_factors[i] = long_factors[i] = 1;
     inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
     spec.scaling = scaling;
+    spec.factor = 1;
+    spec.original_length = spec.length = 2048;
+    spec.low_freq_factor = 1;
+    spec.high_freq_factor = 4;
     spec.short_factors = short_factors;
     spec.long_factors = long_factors;
     return spec;
@@ -521,7 +528,7 @@ static const struct {
 } numbers[] = {
     {"factor", offsetof(inlay_rotary_spec, factor), 1, 1e6, true, false, BUT_DEFAULT},
     {"original_length", offsetof(inlay_rotary_spec, original_length), 2, 0x1p31, false, false, OF_ORIGINAL},
-    {"length", offsetof(inlay_rotary_spec, length), 0x1p-1074, 0x1p31, false, true, OF_LENGTH},
+    {"length", offsetof(inlay_rotary_spec, length), 1, 0x1p31, false, false, OF_LENGTH},
     {"low_freq_factor", offsetof(inlay_rotary_spec, low_freq_factor), 0x1p-20, 4, false, false, OF_LLAMA3},
     {"high_freq_factor", offsetof(inlay_rotary_spec, high_freq_factor), 1 + 0x1p-52, 1e6, true, false, OF_LLAMA3},
     {"beta_fast", offsetof(inlay_rotary_spec, beta_fast), 1, 1e6, true, false, OF_YARN},
@@ -618,6 +625,37 @@ START_TEST(shapes_and_options_are_refused)
 }
 END_TEST
 
+/* A default spec has none of the numbers in which models differ. Each scaling needs all of those that its formula
+ * reads. */
+START_TEST(missing_numbers_are_refused)
+{
+    for (inlay_rotary_scaling scaling = INLAY_ROTARY_DEFAULT; scaling <= INLAY_ROTARY_LONGROPE; scaling++) {
+        inlay_rotary_spec spec = inlay_rotary_spec_default(DIM), good = good_spec(scaling);
+        spec.scaling = scaling;
+        spec.short_factors = good.short_factors;
+        spec.long_factors = good.long_factors;
+        inlay_status bare = scaling == INLAY_ROTARY_DEFAULT ? INLAY_OK : INLAY_ERROR_OPTION;
+        expect_status(&spec, bare, "a scaling without its numbers");
+        static const size_t of_models[] = {
+            offsetof(inlay_rotary_spec, factor), offsetof(inlay_rotary_spec, original_length),
+            offsetof(inlay_rotary_spec, length), offsetof(inlay_rotary_spec, low_freq_factor),
+            offsetof(inlay_rotary_spec, high_freq_factor)};
+        for (size_t i = 0; i < sizeof of_models / sizeof *of_models; i++) {
+            spec = good;
+            memset((unsigned char *)&spec + of_models[i], 0, sizeof(double));
+            bool needed = false;
+            for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+                needed |= numbers[n].offset == of_models[i] && numbers[n].scalings >> scaling & 1;
+            expect_status(&spec, needed ? INLAY_ERROR_OPTION : INLAY_OK, "one number is missing");
+        }
+    }
+    inlay_rotary_spec spec = good_spec(INLAY_ROTARY_LONGROPE);
+    spec.factor = 0;
+    spec.attention_factor = 1.25; /* which factor would compute */
+    expect_status(&spec, INLAY_OK, "longrope with an attention factor and no factor");
+}
+END_TEST
+
 START_TEST(factors_out_of_range_are_refused)
 {
     static const double bad[] = {0, -1, 0x1p-21, 0x1.0000000000001p20, INFINITY, (double)NAN};
@@ -676,5 +714,6 @@ int main(int argc, char **argv)
                      yarn_widens_an_empty_ramp, attention_factors_next_to_ties_are_correctly_rounded,
                      many_frequencies_are_correctly_rounded, frequencies_are_those_of_models,
                      numbers_out_of_range_are_refused, bases_out_of_range_are_refused, shapes_and_options_are_refused,
-                     factors_out_of_range_are_refused, null_pointers_are_refused, overlaps_are_refused);
+                     missing_numbers_are_refused, factors_out_of_range_are_refused, null_pointers_are_refused,
+                     overlaps_are_refused);
 }

@@ -191,6 +191,13 @@ START_TEST(negative_positions_are_symmetric)
                    positions[i], column, (double)rows[0][column], (double)rows[1][column]);
         }
     }
+    static const int64_t integers[] = {-1, -5, -16777217, -4999, -2147483647};
+    const double reals[] = {-1, -5, -16777217, -4999, -2147483647};
+    enum { INTEGERS = sizeof integers / sizeof *integers };
+    float listed[2][INTEGERS][DIM];
+    write_list(sinusoid, integers, INLAY_POSITION_I64, INTEGERS, INLAY_F32, listed[0], sizeof *listed[0]);
+    write_list(sinusoid, reals, INLAY_POSITION_F64, INTEGERS, INLAY_F32, listed[1], sizeof *listed[1]);
+    EXPECT(memcmp(listed[0], listed[1], sizeof *listed) == 0, "negative integers are not the same real numbers");
     const double zeros[2] = {0, -0.0};
     float rows[2][DIM];
     write_list(sinusoid, zeros, INLAY_POSITION_F64, 2, INLAY_F32, rows, sizeof *rows);

@@ -304,7 +304,7 @@ static void draw_list(struct call *call, const struct subject *subject, struct r
     call->n = 1 + random_below(random, most < 2 * MAX_JUDGED ? most : 2 * MAX_JUDGED);
     for (size_t i = 0; i < call->n; i++)
         if (call->list_type == INLAY_POSITION_I64)
-            call->list.i64[i] = draw_position(random, INLAY_POSITION_LIMIT - 1);
+            call->list.i64[i] = draw_position(random, INLAY_POSITION_LIMIT - 1) * (chance(random, 50) ? 1 : -1);
         else if (call->list_type == INLAY_POSITION_F32)
             call->list.f32[i] = (float)draw_real(random, subject, -148);
         else

@@ -181,9 +181,9 @@ INLAY_API inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64
 
 /** The type of the positions of a list. 0 is no type. */
 typedef enum inlay_position_type {
-    INLAY_POSITION_I64 = 1, /**< int64_t, in [0, 2^31) */
-    INLAY_POSITION_F32 = 2, /**< float: real-valued (diffusion timesteps), negative too, of magnitude below 2^31 */
-    INLAY_POSITION_F64 = 3, /**< double, likewise; recipes that compute in float32 round it first */
+    INLAY_POSITION_I64 = 1, /**< int64_t, of magnitude below 2^31 */
+    INLAY_POSITION_F32 = 2, /**< float: real-valued (diffusion timesteps), of magnitude below 2^31 */
+    INLAY_POSITION_F64 = 3, /**< double, of magnitude below 2^31; recipes that compute in float32 round it first */
 } inlay_position_type;
 
 /**
@@ -233,7 +233,7 @@ typedef enum inlay_rotary_scaling {
 } inlay_rotary_scaling;
 
 /** A rotary embedding's frequencies. Start from inlay_rotary_spec_default(). Fields that a scaling does not use are
-    ignored. */
+    ignored. Fields that a scaling needs and that are still 0 are INLAY_ERROR_OPTION: models differ in them. */
 typedef struct inlay_rotary_spec {
     size_t size;                  /**< sizeof(inlay_rotary_spec) */
     size_t dim;                   /**< rotary columns of a head, even, 2 <= dim < 2^31: head size *
@@ -241,15 +241,15 @@ typedef struct inlay_rotary_spec {
     double base;                  /**< rope_theta, 1 <= base <= 1e30; YaRN needs more than 1 */
     inlay_rotary_scaling scaling; /**< which formula */
     uint32_t reserved;            /**< 0 */
-    double factor;           /**< 1 <= factor <= 1e6, of every scaling but the default. LongRoPE uses it, the longest
-                                  length / original_length, for the attention factor only */
-    double original_length;  /**< max_position_embeddings of training, 2 <= original_length < 2^31: dynamic NTK,
-                                  Llama 3, YaRN, LongRoPE */
-    double length;           /**< number of tokens, 0 <= length < 2^31: dynamic NTK, and LongRoPE, which uses
-                                  short_factors up to original_length and long_factors beyond it */
+    double factor;           /**< 1 <= factor <= 1e6, needed by every scaling but the default. LongRoPE uses it, the
+                                  longest length / original_length, only if attention_factor is 0 */
+    double original_length;  /**< max_position_embeddings of training, 2 <= original_length < 2^31, needed by dynamic
+                                  NTK, Llama 3, YaRN and LongRoPE */
+    double length;           /**< number of tokens, 1 <= length < 2^31, needed by dynamic NTK and by LongRoPE, which
+                                  uses short_factors up to original_length and long_factors beyond it */
     double low_freq_factor;  /**< Llama 3: frequencies of at most this many rotations over original_length are
-                                  divided; 1 in the model. 2^-20 <= low < high <= 1e6 */
-    double high_freq_factor; /**< Llama 3: frequencies of at least this many rotations are kept; 4 in the model */
+                                  divided; 1 in Llama 3.1. 2^-20 <= low < high <= 1e6, both needed */
+    double high_freq_factor; /**< Llama 3: frequencies of at least this many rotations are kept; 4 in Llama 3.1 */
     double beta_fast;        /**< YaRN: frequencies of at least this many rotations over original_length are kept; 32 */
     double beta_slow;        /**< YaRN: frequencies of at most this many rotations are divided; 1. 2^-20 <= slow <=
                                   fast <= 1e6 */
@@ -263,7 +263,7 @@ typedef struct inlay_rotary_spec {
     const double *long_factors;  /**< LongRoPE: likewise; both arrays are needed and validated */
 } inlay_rotary_spec;
 
-/** Returns a spec without scaling: base 10000, factor 1, and the other numbers as in the models. */
+/** Returns a spec without scaling: base 10000, and YaRN's numbers of its paper. All other numbers are 0. */
 static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 {
     inlay_rotary_spec spec;
@@ -272,11 +272,11 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
     spec.base = 10000;
     spec.scaling = INLAY_ROTARY_DEFAULT;
     spec.reserved = 0;
-    spec.factor = 1;
-    spec.original_length = 2048;
+    spec.factor = 0;
+    spec.original_length = 0;
     spec.length = 0;
-    spec.low_freq_factor = 1;
-    spec.high_freq_factor = 4;
+    spec.low_freq_factor = 0;
+    spec.high_freq_factor = 0;
     spec.beta_fast = 32;
     spec.beta_slow = 1;
     spec.truncate = 1;
@@ -298,8 +298,8 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
  * @param inv_freq          where to write the frequencies [dim / 2], aligned
  * @param attention_factor  where to write the factor, which is 1 except for YaRN and LongRoPE; must not lie in
  * inv_freq. Neither output may overlap the spec or its arrays
- * @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an invalid scaling or a number out of its range;
- *         INLAY_ERROR_SHAPE for dim; INLAY_ERROR_BASE; INLAY_ERROR_OVERFLOW; INLAY_ERROR_OVERLAP
+ * @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an invalid scaling or a number that is missing or
+ *         out of its range; INLAY_ERROR_SHAPE for dim; INLAY_ERROR_BASE; INLAY_ERROR_OVERFLOW; INLAY_ERROR_OVERLAP
  */
 INLAY_API inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv_freq,
                                                 double *attention_factor);

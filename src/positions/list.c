@@ -23,7 +23,7 @@ static uint64_t load_position(const void *positions, inlay_position_type type, s
     const bool narrow = type == INLAY_POSITION_F32;
     const uint64_t bits = inlay_load_once((uint64_t)inlay_id_at(positions, narrow ? INLAY_ID_U32 : INLAY_ID_I64, i));
     if (type == INLAY_POSITION_I64)
-        *valid = bits < (uint64_t)INLAY_POSITION_LIMIT;
+        *valid = bits + INLAY_POSITION_LIMIT - 1 < 2 * (uint64_t)INLAY_POSITION_LIMIT - 1;
     else
         *valid = narrow ? (bits & INT32_MAX) < limit_f32 : (bits & INT64_MAX) < limit_f64;
     return bits;
@@ -47,7 +47,7 @@ double inlay_position_at(const void *positions, inlay_position_type type, size_t
     if (!valid)
         return 0;
     if (type == INLAY_POSITION_I64)
-        return (double)bits;
+        return (double)(int64_t)bits;
     return type == INLAY_POSITION_F32 ? inlay_f32_of_bits((uint32_t)bits) : inlay_f64_of_bits(bits);
 }
 

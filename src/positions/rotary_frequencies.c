@@ -37,7 +37,7 @@ static const struct number {
 } numbers[] = {
     {offsetof(inlay_rotary_spec, factor), WITH_FACTOR, 1, 1e6, false},
     {offsetof(inlay_rotary_spec, original_length), WITH_ORIGINAL, 2, 0x1.fffffffffffffp30, false},
-    {offsetof(inlay_rotary_spec, length), DYNAMIC_NTK | LONGROPE, 0, 0x1.fffffffffffffp30, false},
+    {offsetof(inlay_rotary_spec, length), DYNAMIC_NTK | LONGROPE, 1, 0x1.fffffffffffffp30, false},
     {offsetof(inlay_rotary_spec, low_freq_factor), LLAMA3, 0x1p-20, 1e6, false},
     {offsetof(inlay_rotary_spec, high_freq_factor), LLAMA3, 0x1p-20, 1e6, false},
     {offsetof(inlay_rotary_spec, beta_fast), YARN, 0x1p-20, 1e6, false},
@@ -47,11 +47,19 @@ static const struct number {
     {offsetof(inlay_rotary_spec, attention_factor), YARN | LONGROPE, 0x1p-20, 0x1p10, true},
 };
 
+/* LongRoPE divides by factors of its own, and needs `factor` only for the formula of the attention factor. */
+static bool reads(const inlay_rotary_spec *spec, const struct number *number)
+{
+    const bool replaced = spec->scaling == INLAY_ROTARY_LONGROPE && !inlay_double_is_zero(spec->attention_factor);
+    return (number->scalings >> spec->scaling & 1) &&
+           !(replaced && number->offset == offsetof(inlay_rotary_spec, factor));
+}
+
 static bool number_valid(const inlay_rotary_spec *spec, const struct number *number)
 {
     double x;
     memcpy(&x, (const unsigned char *)spec + number->offset, sizeof x);
-    return !(number->scalings >> spec->scaling & 1) || inlay_double_in(x, number->least, number->most) ||
+    return !reads(spec, number) || inlay_double_in(x, number->least, number->most) ||
            (number->or_zero && inlay_double_is_zero(x));
 }
 
@@ -298,9 +306,9 @@ struct rule {
 
 static struct rule rule_of(const inlay_rotary_spec *spec)
 {
-    bool has_factor = WITH_FACTOR >> spec->scaling & 1;
+    bool divides = (WITH_FACTOR & ~LONGROPE) >> spec->scaling & 1;
     struct rule rule = {.spec = spec, .ln_base = inlay_fixed_ln(spec->base), .ln_stretch = ln_of(stretch_of(spec))};
-    rule.inverse_factor = inverse_of(has_factor ? spec->factor : 1);
+    rule.inverse_factor = inverse_of(divides ? spec->factor : 1);
     rule.ramp = ramp_of(spec, rule.ln_base);
     if (spec->scaling == INLAY_ROTARY_LONGROPE)
         rule.factors =

@@ -171,7 +171,7 @@ END_TEST
 
 START_TEST(bad_positions_of_lists)
 {
-    static const int64_t integers[] = {-1, INLAY_POSITION_LIMIT, INT64_MIN, INT64_MAX};
+    static const int64_t integers[] = {-INLAY_POSITION_LIMIT, INLAY_POSITION_LIMIT, INT64_MIN, INT64_MAX};
     static const double reals[] = {0x1p31, -0x1p31, (double)INFINITY, -(double)INFINITY, (double)NAN, -(double)NAN};
     struct call call = {sinusoid, 0, NULL, INLAY_POSITION_I64, SEQ, INLAY_F32, out.begin, ROW_BYTES};
     inlay_fault fault;

@@ -339,7 +339,7 @@ def rope_cases():
     short, long = [1 + i / 8 for i in range(8)], [2.0 + i for i in range(8)]
     training = ("--original-length", "4096")
     dynamic = ("--factor", "2", *training, "--length")
-    llama3 = ("--factor", "8", *training)
+    llama3 = ("--factor", "8", *training, "--low-freq-factor")
     yarn = ("--factor", "16", *training)
     lists = ("--short-factors", joined(short), "--long-factors", joined(long))
     longrope = (*training, *lists, "--length")
@@ -351,8 +351,8 @@ def rope_cases():
         (("ntk", "--factor", "4"), stretched(4), 1),
         (("dynamic-ntk", *dynamic, "100"), plain, 1),
         (("dynamic-ntk", *dynamic, "10000"), stretched(2 * 10000 / 4096 - 1), 1),
-        (("llama3", *llama3), llama3_frequencies(dim, base, 8, 4096), 1),
-        (("llama3", *llama3, "--low-freq-factor", "0.5", "--high-freq-factor", "50"),
+        (("llama3", *llama3, "1", "--high-freq-factor", "4"), llama3_frequencies(dim, base, 8, 4096), 1),
+        (("llama3", *llama3, "0.5", "--high-freq-factor", "50"),
          llama3_frequencies(dim, base, 8, 4096, 0.5, 50), 1),
         (("yarn", *yarn), yarn_frequencies(dim, base, 16, 4096), temperature),
         (("yarn", *yarn, "--no-truncate"), yarn_frequencies(dim, base, 16, 4096, truncate=False), temperature),
@@ -411,7 +411,7 @@ def test_rope(directory):
     check(same, "--long-factors FILE.npy")
 
     yarn = (*base, "yarn", "--factor", "2", "--original-length", "64", "--positions", "0:9")
-    llama3 = (*base, "llama3", "--factor", "2", "--original-length", "64", "--positions", "0:9")
+    llama3 = (*base, "llama3", "--factor", "2", "--original-length", "64", "--high-freq-factor", "4", "--positions", "0:9")
     default = (*base, "default", "--positions", "0:9")
     for args, *needles in (
         ((*yarn, "--base", "1"), "--base above 1"),
@@ -421,7 +421,9 @@ def test_rope(directory):
         ((*yarn, "--mscale", "101", "--mscale-all-dim", "1"), "--mscale '101'"),
         ((*yarn, "--length", "9"), "--length has no effect on --rope yarn"),
         ((*llama3, "--low-freq-factor", "4"), "--low-freq-factor 4 is not below --high-freq-factor 4"),
-        ((*llama3, "--beta-fast", "4"), "--beta-fast has no effect on --rope llama3"),
+        (llama3, "--rope llama3 needs --low-freq-factor"),
+        ((*longrope[:8], "--length", "0", *longrope[10:], *lists, "1"), "--length '0' is not a number from 1"),
+        ((*llama3, "--low-freq-factor", "1", "--beta-fast", "4"), "--beta-fast has no effect on --rope llama3"),
         ((*llama3, "--original-length", "1"), "--original-length '1' is not a number from 2 to 2147483647"),
         ((*longrope, *lists, "1", "--attention-factor", "2"), "--attention-factor replaces", "drop one"),
         ((*base, "longrope", *longrope[7:], *lists, "1"), "--rope longrope needs --factor"),

@@ -106,6 +106,8 @@ static void rotary_run(struct trial *trial, size_t item)
     rotary.factor = 8;
     rotary.original_length = 8192;
     rotary.length = 40000;
+    rotary.low_freq_factor = 1;
+    rotary.high_freq_factor = 4;
     rotary.short_factors = factors;
     rotary.long_factors = factors;
     trial_ok(trial, "inlay_rotary_frequencies", inlay_rotary_frequencies(&rotary, frequencies, &attention));

@@ -79,12 +79,12 @@ static const struct option_rule rules[] = {
      .help = "all but default: how far to stretch"},
     {"original-length", "N", OPTION_REAL, FIELD(rotary.original_length), 2, LENGTH_MOST, .modes = TRAINED,
      .needed = true, .help = "dynamic-ntk, llama3, yarn, longrope: training length"},
-    {"length", "N", OPTION_REAL, FIELD(rotary.length), 0, LENGTH_MOST, .modes = DYNAMIC_NTK | LONGROPE, .needed = true,
+    {"length", "N", OPTION_REAL, FIELD(rotary.length), 1, LENGTH_MOST, .modes = DYNAMIC_NTK | LONGROPE, .needed = true,
      .help = "dynamic-ntk, longrope: current length of the sequence"},
-    {"low-freq-factor", "X", OPTION_REAL, FIELD(rotary.low_freq_factor), LEAST, 1e6, .modes = LLAMA3,
-     .help = "llama3: rotations over the original length up to which frequencies shrink (default: 1)"},
-    {"high-freq-factor", "X", OPTION_REAL, FIELD(rotary.high_freq_factor), LEAST, 1e6, .modes = LLAMA3,
-     .help = "llama3: rotations from which they are kept (default: 4)"},
+    {"low-freq-factor", "X", OPTION_REAL, FIELD(rotary.low_freq_factor), LEAST, 1e6, .modes = LLAMA3, .needed = true,
+     .help = "llama3: rotations over the original length up to which frequencies shrink"},
+    {"high-freq-factor", "X", OPTION_REAL, FIELD(rotary.high_freq_factor), LEAST, 1e6, .modes = LLAMA3, .needed = true,
+     .help = "llama3: rotations from which they are kept"},
     {"beta-fast", "X", OPTION_REAL, FIELD(rotary.beta_fast), LEAST, 1e6, .modes = YARN,
      .help = "yarn: rotations from which frequencies are kept (default: 32)"},
     {"beta-slow", "X", OPTION_REAL, FIELD(rotary.beta_slow), LEAST, 1e6, .modes = YARN,
@@ -219,7 +219,7 @@ static int check_rope(const struct table_options *options)
         return misused("--rope turns pairs of columns, and --dim %zu is odd", spec->dim);
     if (spec->scaling == INLAY_ROTARY_YARN && spec->base <= 1)
         return misused("--rope yarn needs a --base above 1");
-    if (spec->low_freq_factor >= spec->high_freq_factor)
+    if (spec->scaling == INLAY_ROTARY_LLAMA3 && spec->low_freq_factor >= spec->high_freq_factor)
         return misused("--low-freq-factor %.10g is not below --high-freq-factor %.10g", spec->low_freq_factor,
                        spec->high_freq_factor);
     if (spec->beta_slow > spec->beta_fast)
