@@ -14,6 +14,8 @@ _LISTED = 8
 _ELSEWHERE = {
     ("pooling", "max"): "; for the largest elements of each text, take numpy.maximum.reduceat() of the rows that a layer "
     'without pooling returns, or inlay.torch.EmbeddingBag with mode "max", which PyTorch computes',
+    ("rope_type", "axial"): "; axial frequencies turn by height and by width: make a table for each of half the columns, "
+    "with rope_type default",
 }
 
 

@@ -4,10 +4,12 @@
 import array
 import dataclasses
 import functools
+import numbers
+import re
 from typing import Any, Mapping, Optional, Sequence
 
 from . import _core
-from .names import fold
+from .names import choose, fold
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +35,15 @@ class Sinusoid:
     def __post_init__(self):
         if self.inv_freq is not None:
             object.__setattr__(self, "inv_freq", tuple(float(f) for f in self.inv_freq))
+        for i, frequency in enumerate(self.inv_freq or ()):
+            _require(f"inv_freq[{i}]", frequency, 0, 2**31)
+        for name, low, high in ("base", 1, 1e30), ("amplitude", 2**-20, 2**10), ("shift", 0, 1):
+            if getattr(self, name) is not None:
+                _require(name, getattr(self, name), low, high)
+        if self.float_angles and self.inv_freq is None:
+            raise ValueError("float_angles rounds the frequencies of inv_freq, which is None")
+        if self.inv_freq is not None and fold(self.recipe) != "exact":
+            raise ValueError(f"inv_freq gives frequencies, and recipe {self.recipe!r} has its own: drop one of them")
         self.formula(2 * max(1, len(self.inv_freq or ())))  # what no dim can have is refused here
 
     def formula(self, dim: int) -> _core.Formula:
@@ -56,9 +67,16 @@ def sinusoid_of(positions: Any, learned: str = "a table [rows, dim]") -> Optiona
     )
 
 
-def _doubles(numbers: Optional[Sequence[float]]) -> Optional[bytes]:
+def _require(name: str, value: Any, low: float, high: float) -> None:
+    """Raises TypeError or ValueError for what is no number in [low, high]."""
+    if not isinstance(value, numbers.Real) or not low <= value <= high:
+        error = ValueError if isinstance(value, numbers.Real) else TypeError
+        raise error(f"{name} is {value!r}, not a number from {low:.10g} to {high:.10g}")
+
+
+def _doubles(values: Optional[Sequence[float]]) -> Optional[bytes]:
     """Returns the bytes of float64 numbers, which the extension module reads."""
-    return None if numbers is None else array.array("d", tuple(numbers)).tobytes()
+    return None if values is None else array.array("d", values).tobytes()
 
 
 # Frequencies take 3 us each, more than the rows of a short call.
@@ -91,43 +109,168 @@ def sinusoid(
 ) -> Any:
     """Returns the sinusoids of positions, an array of the shape of positions with a last dimension `dim`.
 
-    positions are integers in [0, 2^31), or real numbers between -2^31 and 2^31. base is 10000 at first; other arguments
-    are those of Sinusoid.
+    positions are numbers between -2^31 and 2^31. base is 10000 at first; other arguments are those of Sinusoid.
     """
     formula = Sinusoid(base, recipe, layout, **variant).formula(dim)
     return _core.sinusoid_rows(formula, positions, dtype, out)
 
 
-# What models' configurations call the numbers of a scaling, and what the library does.
-_NAMES_OF_MODELS = {
-    "original_max_position_embeddings": "original_length",
-    "long_factor": "long_factors",
-    "short_factor": "short_factors",
+# The types of scaling: the keys of a configuration that each needs, and others that it reads.
+_SCALINGS = {
+    "default": ("", ""),
+    "linear": ("factor", ""),
+    "ntk": ("factor", ""),
+    "dynamic": ("factor max_position_embeddings length", ""),
+    "llama3": ("factor original_max_position_embeddings low_freq_factor high_freq_factor", ""),
+    "yarn": (
+        "factor original_max_position_embeddings",
+        "attention_factor beta_fast beta_slow mscale mscale_all_dim truncate",
+    ),
+    "longrope": ("factor original_max_position_embeddings length short_factor long_factor", "attention_factor"),
+    "proportional": ("partial_rotary_factor", "factor"),
 }
-
-
-def _frequencies(dim: int, base: float, scaling: Mapping[str, Any]) -> tuple[tuple[float, ...], float]:
-    numbers = {_NAMES_OF_MODELS.get(name, name): value for name, value in scaling.items()}
-    kind = numbers.pop("rope_type", numbers.pop("type", "default"))
-    for name in ("rope_type", "type"):
-        numbers.pop(name, None)
-    given = {name: value for name, value in numbers.items() if value is not None}
-    for name in given.keys() & {"short_factors", "long_factors"}:
-        given[name] = _doubles(given[name])
-    inv_freq, attention = _core.rotary_frequencies(dim, given.pop("rope_theta", base), kind, **given)
-    return tuple(array.array("d", inv_freq)), attention
+_ALIASES = {"su": "longrope", "mrope": "default"}
+_OTHERS = ("ernie4_5_vl", "ernie4_5_moe_vl")  # which permute the frequencies of patches
+# Keys of every type. finetuned says how a model was trained, and llama_4_scaling_beta scales queries.
+_SHARED = {"rope_type", "type", "rope_theta", "max_position_embeddings", "partial_rotary_factor", "mrope_section"}
+_SHARED |= {"mrope_interleaved", "interleaved", "finetuned", "llama_4_scaling_beta"}
+_KEYS = _SHARED.union(*(" ".join(keys).split() for keys in _SCALINGS.values()))
+_RANGES = {  # of numbers that are not in [2^-20, 10^6]
+    "factor": (1, 1e6),
+    "length": (1, 2**31 - 1),
+    "original_max_position_embeddings": (2, 2**31 - 1),
+    "max_position_embeddings": (2, 2**31 - 1),
+    "attention_factor": (2**-20, 2**10),
+    "mscale": (0, 100),
+    "mscale_all_dim": (0, 100),
+    "partial_rotary_factor": (0, 1),
+    "truncate": (0, 1),
+}
 
 
 def _hashable(value: Any) -> Any:
     if hasattr(value, "tolist"):  # arrays and numbers of NumPy
         value = value.tolist()
-    return tuple(value) if isinstance(value, (list, tuple)) else value
+    return tuple(map(_hashable, value)) if isinstance(value, (list, tuple)) else value
+
+
+def _entry(scaling: Mapping[str, Any], layer_type: Optional[str]) -> dict[str, Any]:
+    """Returns what an entry of a configuration has for a type of layers. Its rope_type is the name of a formula."""
+    if not isinstance(scaling, Mapping):
+        raise TypeError(f"rope_scaling is {scaling!r}, not a dict")
+    types = [name for name, value in scaling.items() if isinstance(value, Mapping)]
+    if types and layer_type not in types:
+        raise ValueError(f"layer_type is {layer_type!r}: choose one with frequencies in scaling, {', '.join(types)}")
+    if layer_type is not None and not types:
+        raise ValueError(f"layer_type is {layer_type!r}, but scaling has the same frequencies for all layers: drop it")
+    found = scaling[layer_type] if types else scaling
+    entry = {key: _hashable(value) for key, value in found.items() if value is not None}
+    kind = entry.pop("rope_type", entry.get("type"))
+    if kind is None and not entry.keys() <= _SHARED:
+        raise ValueError(f"scaling has {min(entry.keys() - _SHARED)}, but no rope_type")
+    if not isinstance(kind, (str, type(None))):
+        raise TypeError(f"rope_type is {kind!r}, not a string")
+    kind = choose("rope_type", _ALIASES.get(kind, kind or "default"), list(_SCALINGS))
+    if kind == "dynamic" and entry.get("alpha"):  # HunYuan
+        kind, entry["factor"] = "ntk", entry.pop("alpha")
+    for key in entry.keys() - _KEYS:
+        raise ValueError(f"scaling has {key!r}, which is unknown: drop it if it changes no cosines and sines")
+    return {**entry, "rope_type": kind}
+
+
+def _configuration(dim: Optional[int], scaling: Any, layer_type: Optional[str]) -> tuple[Optional[int], dict[str, Any]]:
+    """Returns dim and an entry, with what transformers takes from the configuration outside of it."""
+    is_dict = isinstance(scaling, Mapping)
+    get = scaling.get if is_dict else lambda key: getattr(scaling, key, None)
+    if not any(get(key) is not None for key in ("rope_parameters", "rope_scaling", "model_type", "hidden_size")):
+        if not is_dict:
+            raise TypeError(f"scaling is {scaling!r}, expected a configuration, or its rope_scaling or rope_parameters")
+        entry = _entry(scaling, layer_type)
+        if entry["rope_type"] == "dynamic":
+            entry.setdefault("max_position_embeddings", entry.get("original_max_position_embeddings"))
+        return dim, entry
+    entry = _entry(get("rope_scaling") or get("rope_parameters") or {}, layer_type)
+    own = None
+    if layer_type is None:
+        own = get("original_max_position_embeddings")
+        keys = scaling if is_dict else vars(scaling)
+        bases = [key for key in keys if re.search("rope_.*(theta|base)", key) and key != "rope_theta"]
+        for key in [key for key in bases if get(key) is not None]:
+            raise ValueError(f"scaling has {key}, so layers differ: pass the base and the entry of those that you mean")
+        if get("patch_size") is not None or str(get("model_type")).startswith(_OTHERS):
+            raise ValueError("scaling is of a model with formulas of its own for patches: pass inv_freq to a Sinusoid")
+    longest = get("max_position_embeddings")
+    entry["original_max_position_embeddings"] = own or entry.get("original_max_position_embeddings") or longest
+    entry["max_position_embeddings"] = longest
+    for key in ("rope_theta", "partial_rotary_factor"):
+        entry[key] = get(key) if entry.get(key) is None else entry[key]
+    return dim if is_dict else _columns(dim, scaling, layer_type, entry), entry
+
+
+def _columns(dim: Optional[int], config: Any, layer_type: Optional[str], entry: Mapping[str, Any]) -> Optional[int]:
+    """Returns the rotary columns of a head, as transformers computes them of an object, which has all defaults."""
+    if layer_type is not None and hasattr(config, "per_layer_config"):
+        try:
+            config = config.per_layer_config[layer_type]
+        except ValueError:  # of a type that is not in config.layer_types, or whose layers differ
+            if getattr(config, "is_heterogeneous", False):
+                return dim
+    head = getattr(config, "head_dim", None)
+    if head is None and getattr(config, "hidden_size", None) and getattr(config, "num_attention_heads", None):
+        head = config.hidden_size // config.num_attention_heads
+    part = None if entry["rope_type"] == "proportional" else entry.get("partial_rotary_factor")
+    columns = dim if head is None else int(head * (1 if part is None else part))
+    if dim not in (None, columns):
+        raise ValueError(f"dim is {dim}, but heads of this configuration have {columns} rotary columns: drop dim")
+    return columns
+
+
+def _numbers(entry: Mapping[str, Any], half: int) -> dict[str, Any]:
+    """Returns what the formula of an entry reads. Raises ValueError for what is missing or out of range."""
+    needed, others = (keys.split() for keys in _SCALINGS[entry["rope_type"]])
+    found = {key: entry[key] for key in (*needed, *others) if entry.get(key) is not None}
+    lengths = [entry.get(key) for key in ("max_position_embeddings", "original_max_position_embeddings")]
+    if entry["rope_type"] in ("yarn", "longrope") and all(isinstance(n, numbers.Real) and n >= 1 for n in lengths):
+        found.setdefault("factor", lengths[0] / lengths[1])
+    if entry["rope_type"] == "longrope" and "attention_factor" in found:
+        needed.remove("factor")  # which computes nothing else
+    missing = [key for key in needed if key not in found]
+    if missing:
+        where = "the number of tokens as length" if "length" in missing else "the whole configuration, not its entry"
+        raise ValueError(f"rope_type {entry['rope_type']} needs {', '.join(missing)}: pass {where}")
+    for key, value in found.items():
+        if key in ("short_factor", "long_factor"):
+            if not isinstance(value, tuple) or len(value) != half:
+                raise ValueError(f"{key} is {value!r:.99}, not a list of {half} numbers")
+            for i, factor in enumerate(value):
+                _require(f"{key}[{i}]", factor, 2**-20, 2**20)
+            found[key] = _doubles(value)
+        else:
+            _require(key, value, *_RANGES.get(key, (2**-20, 1e6)))
+    for low, high, defaults in ("beta_slow", "beta_fast", (1, 32)), ("low_freq_factor", "high_freq_factor", (0, 1)):
+        least, most = found.get(low, defaults[0]), found.get(high, defaults[1])
+        if least > most or least == most and low == "low_freq_factor":
+            raise ValueError(f"{high} is {most}, which is not above {low}, {least}")
+    return found
+
+
+def _frequencies(dim: int, base: float, entry: Mapping[str, Any]) -> tuple[tuple[float, ...], float]:
+    found, kind = _numbers(entry, dim // 2), entry["rope_type"]
+    turning = dim // 2
+    if kind == "proportional":  # of all columns of a head, but only the first turn
+        kind, turning = "linear", int(found.pop("partial_rotary_factor") * dim // 2)
+        found.setdefault("factor", 1.0)
+    if kind == "dynamic":
+        found["original_max_position_embeddings"] = found.pop("max_position_embeddings")
+    inv_freq, attention = _core.rotary_frequencies(dim, base, kind, **found)
+    return (*array.array("d", inv_freq)[:turning], *[0.0] * (dim // 2 - turning)), attention
 
 
 def _axes(section: Sequence[int], interleaved: bool, half: int) -> bytes:
     """Returns which row of positions (temporal 0, height 1, width 2) each frequency takes: one section after the other,
     or in turn as long as height and width have any."""
-    if len(section) != 3 or sum(section) != half or min(section) < 0:
+    section = section if isinstance(section, tuple) else (section,)
+    if len(section) != 3 or not all(isinstance(n, int) and n >= 0 for n in section) or sum(section) != half:
         raise ValueError(f"mrope_section is {list(section)}, not three numbers whose sum is dim / 2 = {half}")
     if not interleaved:
         return bytes(axis for axis, count in enumerate(section) for _ in range(count))
@@ -135,21 +278,15 @@ def _axes(section: Sequence[int], interleaved: bool, half: int) -> bytes:
 
 
 @functools.lru_cache(maxsize=64)
-def _rotary_formula(dim: int, base: float, scaling: tuple[tuple[str, Any], ...]) -> Any:
-    """Returns a formula; with mrope_section which row of positions each frequency takes, and a formula for each."""
-    numbers = dict(scaling)
-    section = numbers.pop("mrope_section", None)
-    if section is None:
-        inv_freq, attention = _frequencies(dim, base, numbers)
-        return Sinusoid(inv_freq=inv_freq, amplitude=attention).formula(dim)
-    turns = [numbers.pop(name, False) for name in ("mrope_interleaved", "interleaved")]
-    numbers.pop("partial_rotary_factor", None)  # the sum of the sections tells dim
-    for name in ("rope_type", "type"):
-        if numbers.get(name) == "mrope":
-            numbers[name] = "default"
-    inv_freq, attention = _frequencies(dim, base, numbers)
-    axes = _axes(section, any(turns), dim // 2)
-    own = [tuple(f for f, axis in zip(inv_freq, axes) if axis == row) for row in range(3)]
+def _rotary_formula(dim: int, base: float, items: tuple[tuple[str, Any], ...]) -> Any:
+    """Returns which row of positions each frequency takes, and a formula of the frequencies for each row."""
+    entry = dict(items)
+    section = entry.get("mrope_section")
+    inv_freq, attention = _frequencies(dim, base, entry)
+    axes = bytes(dim // 2)
+    if section is not None:
+        axes = _axes(section, bool(entry.get("mrope_interleaved") or entry.get("interleaved")), dim // 2)
+    own = [tuple(f for f, axis in zip(inv_freq, axes) if axis == row) for row in range(1 if section is None else 3)]
     return axes, *(
         Sinusoid(inv_freq=f, amplitude=attention, layout="split").formula(2 * len(f)) if f else None for f in own
     )
@@ -157,18 +294,36 @@ def _rotary_formula(dim: int, base: float, scaling: tuple[tuple[str, Any], ...])
 
 def rotary(
     positions: Any,
-    dim: int,
-    base: float = 10000.0,
-    scaling: Optional[Mapping[str, Any]] = None,
+    dim: Optional[int] = None,
+    base: Optional[float] = None,
+    scaling: Any = None,
     layout: str = "halves",
     *,
+    layer_type: Optional[str] = None,
+    length: Optional[int] = None,
     dtype: Any = "float32",
 ) -> tuple[Any, Any]:
-    """Returns the cosines and the sines of rotary embeddings for integer positions.
+    """Returns the cosines and the sines of rotary embeddings for positions, numbers between -2^31 and 2^31.
 
-    scaling is the entry rope_scaling of a model's configuration, such as {"rope_type": "llama3", "factor": 8.0, ...};
-    docs/rotary.md has the formulas. layout is "pairs" (dim / 2 columns), "halves" (Llama in PyTorch) or "interleaved".
-    With mrope_section in scaling (Qwen2-VL to Qwen3-VL), positions are [3, ...]: temporal, height and width.
+    scaling is a model's configuration, as an object of transformers or a dict, or its entry rope_parameters or
+    rope_scaling, such as {"rope_type": "llama3", "factor": 8.0, ...}. docs/rotary.md has the formulas and the keys that
+    each needs. layer_type chooses among several types of layers. length is the number of tokens, for dynamic and
+    longrope. dim can be left out with an object, and base if scaling has rope_theta; without scaling base is 10000.
+    layout is "pairs" (dim / 2 columns), "halves" (Llama in PyTorch) or "interleaved". With mrope_section in scaling
+    (Qwen2-VL to Qwen3-VL), positions are [3, ...]: temporal, height and width.
     """
-    key = tuple(sorted((name, _hashable(value)) for name, value in (scaling or {}).items()))
-    return _core.rotary_rows(_rotary_formula(dim, base, key), positions, dtype, layout)
+    entry: dict[str, Any] = {"rope_type": "default", "rope_theta": 10000.0 if base is None else base}
+    if scaling is not None:
+        dim, entry = _configuration(dim, scaling, layer_type)
+    if length is not None:
+        entry["length"] = length
+    theta = base if entry.get("rope_theta") is None else entry["rope_theta"]
+    if theta is None:
+        raise ValueError("scaling has no rope_theta: pass the whole configuration, its part for text, or base")
+    if base is not None and base != theta:
+        raise ValueError(f"base is {base}, but scaling has rope_theta {theta}: drop base")
+    _require("rope_theta" if base is None else "base", theta, 1, 1e30)
+    if dim is None:
+        raise ValueError("dim is missing: the rotary columns of a head, its head_dim times partial_rotary_factor")
+    key = tuple(sorted(item for item in entry.items() if item[1] is not None))
+    return _core.rotary_rows(_rotary_formula(dim, float(theta), key), positions, dtype, layout)

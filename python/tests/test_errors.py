@@ -182,5 +182,3 @@ def test_copies_too_large(table):
     """Sizes of copies, which wrap around in 64 bits, of arrays that take no memory themselves."""
     with pytest.raises(MemoryError):
         inlay.Layer(table)(numpy.broadcast_to(numpy.int8(0), 2**61 + 1))
-    with pytest.raises(MemoryError):
-        inlay.rotary([0], 8, scaling={"rope_type": "longrope", "short_factor": range(2**61), "long_factor": [1] * 4})

@@ -131,19 +131,20 @@ static int positions_of(struct view *view, PyObject *object, inlay_position_type
     return failed;
 }
 
-/* Returns how many positions from the i-th on are consecutive. */
-static size_t run_at(const struct view *positions, size_t i, size_t count)
+/* Returns how many positions from the i-th on are consecutive, or 0 if it is real, negative or out of range. */
+static size_t run_at(const struct view *positions, inlay_position_type type, size_t i, size_t count)
 {
-    const int64_t first = view_int64_at(positions, i);
-    size_t length = 1;
-    while (i + length < count && view_int64_at(positions, i + length) == (int64_t)((uint64_t)first + length))
+    const int64_t first = type == INLAY_POSITION_I64 ? view_int64_at(positions, i) : -1;
+    size_t length = first >= 0 && first < INLAY_POSITION_LIMIT;
+    while (length > 0 && i + length < count && first + (int64_t)length < INLAY_POSITION_LIMIT &&
+           view_int64_at(positions, i + length) == first + (int64_t)length)
         length++;
     return length;
 }
 
 static PyObject *bad_position(const struct view *positions, inlay_position_type type, size_t index)
 {
-    static const char where[] = "[0, 2147483648)";
+    static const char where[] = "(-2147483648, 2147483648)";
     if (type == INLAY_POSITION_I64)
         return raise_index("position", view_int64_at(positions, index), index, positions->dims, positions->shape,
                            where);
@@ -180,16 +181,12 @@ static inlay_status write_rows(const inlay_sinusoid *sinusoid, const struct view
     const inlay_executor *threads = threads_executor(threads_get(), &executor);
     inlay_status status;
     PyThreadState *thread = PyEval_SaveThread();
-    if (count > 0 && type == INLAY_POSITION_I64 && run_at(positions, 0, count) == count) {
-        /* The library does not say which position of a run is the first that is out of range. */
-        const int64_t first = view_int64_at(positions, 0);
-        if (first >= 0 && first < INLAY_POSITION_LIMIT)
-            fault->token = (size_t)(INLAY_POSITION_LIMIT - first);
-        status = inlay_sinusoid_rows(sinusoid, first, count, element, output->data, output->stride_bytes, threads);
-    } else {
+    if (count > 0 && run_at(positions, type, 0, count) == count)
+        status = inlay_sinusoid_rows(sinusoid, view_int64_at(positions, 0), count, element, output->data,
+                                     output->stride_bytes, threads);
+    else
         status = inlay_sinusoid_at(sinusoid, positions->data, type, count, element, output->data, output->stride_bytes,
                                    threads, fault);
-    }
     PyEval_RestoreThread(thread);
     return status;
 }
@@ -229,99 +226,95 @@ PyObject *sinusoid_rows(PyObject *Py_UNUSED(module), PyObject *args)
 
 /* ---- Rotary tables ---------------------------------------------------------------------------------------------- */
 
-enum { SECTION_AXES = 3, SECTION_ROWS = 256 };
+enum { ROTARY_AXES = 3, LISTED_ROWS = 256 };
 
-/* The frequencies of a rotary embedding whose positions are [3, ...]: temporal, height, width. */
-struct sections {
-    const unsigned char *axes;                     /* [half] which of them each frequency takes */
-    size_t half;                                   /* frequencies of all */
-    const inlay_sinusoid *sinusoids[SECTION_AXES]; /* of the frequencies of each, split; null: it has none */
-    size_t counts[SECTION_AXES];                   /* of these */
-};
-
-/* What rotary tables are made of. */
+/* What rotary tables are made of. Positions are those of all frequencies, or [3, ...]: temporal, height, width. */
 struct rotary {
-    const inlay_sinusoid *sinusoid; /* null: that of sections */
-    struct sections sections;
+    size_t axes;                                  /* 1 or 3 */
+    const unsigned char *axis;                    /* [half] which of them each frequency takes */
+    size_t half;                                  /* frequencies */
+    const inlay_sinusoid *sinusoids[ROTARY_AXES]; /* of the frequencies of each, split; null: it has none */
+    size_t counts[ROTARY_AXES];                   /* of these */
     inlay_element_type type;
     inlay_rotary_layout layout;
-    size_t columns;
-    char *buffer; /* of sections: SECTION_ROWS rows of `half` sines and cosines */
+    char *buffer; /* LISTED_ROWS rows of `half` sines and cosines */
 };
-
-/* Writes the tables of consecutive positions run by run. */
-static inlay_status write_runs(const struct rotary *rotary, const struct view *positions, struct output *cos,
-                               struct output *sin, inlay_fault *fault)
-{
-    const size_t count = view_count(positions);
-    inlay_executor executor;
-    const inlay_executor *threads = threads_executor(threads_get(), &executor);
-    inlay_status status = INLAY_OK;
-    for (size_t i = 0; i < count; i++)
-        if (view_int64_at(positions, i) < 0 || view_int64_at(positions, i) >= INLAY_POSITION_LIMIT) {
-            fault->token = i;
-            return INLAY_ERROR_POSITION;
-        }
-    for (size_t i = 0, length; i < count && status == INLAY_OK; i += length) {
-        length = run_at(positions, i, count);
-        status = inlay_rotary_rows(rotary->sinusoid, view_int64_at(positions, i), length, rotary->type, rotary->layout,
-                                   cos->data + i * cos->stride_bytes, sin->data + i * sin->stride_bytes,
-                                   cos->stride_bytes, threads);
-    }
-    return status;
-}
 
 /* Copies the entries of one axis, `from`, to where a layout has their frequencies. Inlined, so that elements have a
    constant size. */
-static inline void spread_row(const struct sections *sections, size_t axis, inlay_rotary_layout layout,
-                              const char *from, char *row, size_t element)
+static inline void spread_row(const struct rotary *rotary, size_t axis, const char *from, char *row, size_t element)
 {
-    for (size_t i = 0; i < sections->half; i++) {
-        if (sections->axes[i] != axis)
+    for (size_t i = 0; i < rotary->half; i++) {
+        if (rotary->axis[i] != axis)
             continue;
-        const size_t first = layout == INLAY_ROTARY_INTERLEAVED ? 2 * i : i;
+        const size_t first = rotary->layout == INLAY_ROTARY_INTERLEAVED ? 2 * i : i;
         memcpy(row + first * element, from, element);
-        if (layout != INLAY_ROTARY_PAIRS)
-            memcpy(row + (layout == INLAY_ROTARY_HALVES ? sections->half + i : first + 1) * element, from, element);
+        if (rotary->layout != INLAY_ROTARY_PAIRS)
+            memcpy(row + (rotary->layout == INLAY_ROTARY_HALVES ? rotary->half + i : first + 1) * element, from,
+                   element);
         from += element;
     }
 }
 
-/* Writes the tables of positions [3, count] through the buffer. */
-static inlay_status write_sections(const struct rotary *rotary, const struct view *positions, struct output *cos,
-                                   struct output *sin, inlay_fault *fault)
+/* Writes rows [done, end) of one axis through the buffer. `pair` is the tables of cosines and of sines. */
+static inlay_status write_list(const struct rotary *rotary, size_t axis, const struct view *positions,
+                               inlay_position_type type, size_t done, size_t end, const struct output pair[2],
+                               inlay_fault *fault)
 {
-    const struct sections *sections = &rotary->sections;
-    const size_t count = view_count(positions) / SECTION_AXES, element = rotary->type == INLAY_F32 ? 4 : 2;
-    for (size_t axis = 0; axis < SECTION_AXES; axis++) {
-        const size_t bytes = sections->counts[axis] * element;
-        for (size_t done = 0, n; bytes > 0 && done < count; done += n) {
-            const char *from = positions->data + (axis * count + done) * sizeof(int64_t);
-            n = count - done < SECTION_ROWS ? count - done : SECTION_ROWS;
-            inlay_status status = inlay_sinusoid_at(sections->sinusoids[axis], from, INLAY_POSITION_I64, n,
-                                                    rotary->type, rotary->buffer, 2 * bytes, NULL, fault);
-            fault->token += axis * count + done;
-            if (status != INLAY_OK)
-                return status;
-            for (size_t i = 0; i < 2 * n; i++) {
-                const struct output *to = i % 2 == 0 ? sin : cos;
-                char *row = to->data + (done + i / 2) * to->stride_bytes;
-                if (element == 4)
-                    spread_row(sections, axis, rotary->layout, rotary->buffer + i * bytes, row, 4);
-                else
-                    spread_row(sections, axis, rotary->layout, rotary->buffer + i * bytes, row, 2);
-            }
+    const size_t element = rotary->type == INLAY_F32 ? 4 : 2, bytes = rotary->counts[axis] * element;
+    const size_t before = axis * (view_count(positions) / rotary->axes);
+    for (size_t n; done < end; done += n) {
+        n = end - done < LISTED_ROWS ? end - done : LISTED_ROWS;
+        const char *from = positions->data + (before + done) * (type == INLAY_POSITION_F32 ? 4 : 8);
+        inlay_status status = inlay_sinusoid_at(rotary->sinusoids[axis], from, type, n, rotary->type, rotary->buffer,
+                                                2 * bytes, NULL, fault);
+        fault->token += before + done;
+        if (status != INLAY_OK)
+            return status;
+        for (size_t i = 0; i < 2 * n; i++) {
+            const struct output *to = &pair[i % 2 == 0]; /* sines, then cosines */
+            char *row = to->data + (done + i / 2) * to->stride_bytes;
+            if (element == 4)
+                spread_row(rotary, axis, rotary->buffer + i * bytes, row, 4);
+            else
+                spread_row(rotary, axis, rotary->buffer + i * bytes, row, 2);
         }
     }
     return INLAY_OK;
 }
 
-/* Returns the tables of positions, which are integers, of the framework that `like` belongs to. */
-static PyObject *rotary_of(const struct rotary *rotary, const struct view *positions, PyObject *like, enum dtype dtype)
+/* Writes both tables: consecutive positions run by run, others as a list. */
+static inlay_status write_tables(const struct rotary *rotary, const struct view *positions, inlay_position_type type,
+                                 const struct output pair[2], inlay_fault *fault)
+{
+    const size_t count = view_count(positions) / rotary->axes;
+    inlay_executor executor;
+    const inlay_executor *threads = threads_executor(threads_get(), &executor);
+    inlay_status status = INLAY_OK;
+    for (size_t axis = 0; axis < rotary->axes; axis++)
+        for (size_t i = 0, length; rotary->counts[axis] > 0 && i < count && status == INLAY_OK; i += length) {
+            length = rotary->axes == 1 ? run_at(positions, type, i, count) : 0;
+            if (length > 0) {
+                status = inlay_rotary_rows(rotary->sinusoids[0], view_int64_at(positions, i), length, rotary->type,
+                                           rotary->layout, pair[0].data + i * pair[0].stride_bytes,
+                                           pair[1].data + i * pair[1].stride_bytes, pair[0].stride_bytes, threads);
+            } else {
+                length = 1;
+                while (i + length < count && (rotary->axes > 1 || run_at(positions, type, i + length, count) == 0))
+                    length++;
+                status = write_list(rotary, axis, positions, type, i, i + length, pair, fault);
+            }
+        }
+    return status;
+}
+
+/* Returns the tables of positions, of the framework that `like` belongs to. */
+static PyObject *rotary_of(const struct rotary *rotary, const struct view *positions, inlay_position_type type,
+                           PyObject *like, enum dtype dtype)
 {
     Py_ssize_t shape[VIEW_DIMS];
-    int dims = rows_shape(shape, positions, rotary->columns);
-    if (rotary->sinusoid == NULL)
+    int dims = rows_shape(shape, positions, rotary->half * (rotary->layout == INLAY_ROTARY_PAIRS ? 1 : 2));
+    if (rotary->axes > 1)
         memmove(shape, shape + 1, (size_t)--dims * sizeof *shape);
     struct output pair[2]; /* cosines and sines */
     if (output_open(&pair[0], NULL, positions->way, dtype, dims, shape) < 0)
@@ -330,58 +323,42 @@ static PyObject *rotary_of(const struct rotary *rotary, const struct view *posit
         return output_abandon(&pair[0]);
     inlay_fault fault = {0, 0, 0};
     PyThreadState *thread = PyEval_SaveThread();
-    inlay_status status = rotary->sinusoid != NULL ? write_runs(rotary, positions, &pair[0], &pair[1], &fault)
-                                                   : write_sections(rotary, positions, &pair[0], &pair[1], &fault);
+    inlay_status status = write_tables(rotary, positions, type, pair, &fault);
     PyEval_RestoreThread(thread);
     if (status == INLAY_OK)
         return output_close_pair(pair, positions->way, like);
     output_abandon(&pair[0]);
     output_abandon(&pair[1]);
-    return status == INLAY_ERROR_POSITION ? bad_position(positions, INLAY_POSITION_I64, fault.token)
-                                          : raise_status(status);
+    return status == INLAY_ERROR_POSITION ? bad_position(positions, type, fault.token) : raise_status(status);
 }
 
-/* Reads a formula, or the tuple of bytes and three formulas or None that is one of sections. */
-static int rotary_open(struct rotary *rotary, PyObject *formula)
+/* Reads a tuple: the axis of each frequency as bytes, and for each axis a formula or None. */
+static int rotary_open(struct rotary *rotary, PyObject *formulas)
 {
-    struct sections *sections = &rotary->sections;
-    PyObject *own[SECTION_AXES];
-    const char *axes;
+    PyObject *own[ROTARY_AXES] = {Py_None, Py_None, Py_None};
+    const char *axis;
     Py_ssize_t half;
-    *rotary = (struct rotary){.sinusoid = NULL};
-    if (!PyTuple_Check(formula)) {
-        rotary->sinusoid = sinusoid_handle(formula);
-        rotary->columns = rotary->sinusoid != NULL ? dim_of(formula) : 0;
-        return rotary->sinusoid != NULL ? 0 : -1;
-    }
-    if (!PyArg_ParseTuple(formula, "y#OOO", &axes, &half, &own[0], &own[1], &own[2]))
+    *rotary = (struct rotary){.axes = PyTuple_Size(formulas) == 2 ? 1 : ROTARY_AXES};
+    if (!PyArg_ParseTuple(formulas, "y#O|OO", &axis, &half, &own[0], &own[1], &own[2]))
         return -1;
-    for (size_t axis = 0; axis < SECTION_AXES; axis++) {
-        if (own[axis] == Py_None)
+    for (size_t i = 0; i < rotary->axes; i++) {
+        if (own[i] == Py_None)
             continue;
-        sections->sinusoids[axis] = sinusoid_handle(own[axis]);
-        if (sections->sinusoids[axis] == NULL)
+        rotary->sinusoids[i] = sinusoid_handle(own[i]);
+        if (rotary->sinusoids[i] == NULL)
             return -1;
-        sections->counts[axis] = dim_of(own[axis]) / 2;
+        rotary->counts[i] = dim_of(own[i]) / 2;
     }
-    sections->axes = (const unsigned char *)axes;
-    sections->half = (size_t)half;
-    rotary->columns = 2 * sections->half;
-    rotary->buffer = PyMem_Malloc(SECTION_ROWS * rotary->columns * sizeof(float));
-    if (rotary->buffer == NULL)
-        PyErr_NoMemory();
-    return rotary->buffer != NULL ? 0 : -1;
+    rotary->axis = (const unsigned char *)axis;
+    rotary->half = (size_t)half;
+    rotary->buffer = PyMem_Malloc(2 * LISTED_ROWS * rotary->half * sizeof(float));
+    return rotary->buffer != NULL ? 0 : raise_memory();
 }
 
-/* Returns whether positions are integers, of a shape [3, ...] for sections; else with an exception. */
-static bool suits_rotary(const struct rotary *rotary, const struct view *positions, inlay_position_type type)
+/* Returns whether positions are [3, ...] if there are sections; else with an exception. */
+static bool suits_rotary(const struct rotary *rotary, const struct view *positions)
 {
-    if (type != INLAY_POSITION_I64) {
-        PyErr_Format(PyExc_TypeError, "positions has elements of type %s, expected integers",
-                     dtype_infos[positions->dtype].name);
-        return false;
-    }
-    if (rotary->sinusoid != NULL || (positions->dims >= 1 && positions->shape[0] == SECTION_AXES))
+    if (rotary->axes == 1 || (positions->dims >= 1 && positions->shape[0] == ROTARY_AXES))
         return true;
     PyObject *shape = shape_text(positions->dims, positions->shape);
     if (shape != NULL)
@@ -395,24 +372,23 @@ static bool suits_rotary(const struct rotary *rotary, const struct view *positio
 
 PyObject *sinusoid_rotary_rows(PyObject *Py_UNUSED(module), PyObject *args)
 {
-    PyObject *formula, *object, *name, *layout_name, *pair = NULL;
+    PyObject *formulas, *object, *name, *layout_name, *pair = NULL;
     struct rotary rotary;
     struct view positions;
     inlay_position_type type;
-    if (!PyArg_ParseTuple(args, "OOOO", &formula, &object, &name, &layout_name))
+    if (!PyArg_ParseTuple(args, "O!OOO", &PyTuple_Type, &formulas, &object, &name, &layout_name))
         return NULL;
     inlay_rotary_layout layout = INLAY_ROTARY_HALVES;
     if (option_enum(layout_name, &option_rotary_layouts, &layout) < 0)
         return NULL;
     const enum dtype dtype = dtype_of_argument(name);
-    if (dtype == DTYPE_UNKNOWN || rotary_open(&rotary, formula) < 0)
+    if (dtype == DTYPE_UNKNOWN || rotary_open(&rotary, formulas) < 0)
         return NULL;
     rotary.type = dtype_infos[dtype].element;
     rotary.layout = layout;
-    rotary.columns /= layout == INLAY_ROTARY_PAIRS ? 2 : 1;
     if (positions_of(&positions, object, &type) == 0) {
-        if (suits_rotary(&rotary, &positions, type))
-            pair = rotary_of(&rotary, &positions, object, dtype);
+        if (suits_rotary(&rotary, &positions))
+            pair = rotary_of(&rotary, &positions, type, object, dtype);
         view_release(&positions);
     }
     PyMem_Free(rotary.buffer);
@@ -420,13 +396,14 @@ PyObject *sinusoid_rotary_rows(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 /* rotary_frequencies(dim, base, scaling, **numbers): inv_freq as the bytes of float64 numbers, and attention_factor.
-   The numbers are the fields of inlay_rotary_spec, of which absent ones have their defaults. */
+   The numbers are those of a model's configuration, of which absent ones have the defaults of inlay_rotary_spec. */
 PyObject *sinusoid_rotary_frequencies(PyObject *Py_UNUSED(module), PyObject *args, PyObject *options)
 {
-    static char *names[] = {"dim",          "base",     "scaling",         "factor",           "original_length",
-                            "length",       "mscale",   "mscale_all_dim",  "attention_factor", "beta_fast",
-                            "beta_slow",    "truncate", "low_freq_factor", "high_freq_factor", "short_factors",
-                            "long_factors", NULL};
+    static char *names[] = {
+        "dim",         "base",     "scaling",         "factor",           "original_max_position_embeddings",
+        "length",      "mscale",   "mscale_all_dim",  "attention_factor", "beta_fast",
+        "beta_slow",   "truncate", "low_freq_factor", "high_freq_factor", "short_factor",
+        "long_factor", NULL};
     Py_ssize_t dim, short_bytes, long_bytes;
     PyObject *scaling;
     const char *short_factors = NULL, *long_factors = NULL;
@@ -446,8 +423,8 @@ PyObject *sinusoid_rotary_frequencies(PyObject *Py_UNUSED(module), PyObject *arg
     spec.truncate = (uint32_t)truncate;
     spec.short_factors = (const double *)(const void *)short_factors;
     spec.long_factors = (const double *)(const void *)long_factors;
-    if ((short_factors != NULL && require_count("short_factors", short_bytes, spec.dim / 2) < 0) ||
-        (long_factors != NULL && require_count("long_factors", long_bytes, spec.dim / 2) < 0))
+    if ((short_factors != NULL && require_count("short_factor", short_bytes, spec.dim / 2) < 0) ||
+        (long_factors != NULL && require_count("long_factor", long_bytes, spec.dim / 2) < 0))
         return NULL;
     PyObject *frequencies = PyBytes_FromStringAndSize(NULL, dim / 2 * (Py_ssize_t)sizeof(double));
     if (frequencies == NULL)
