@@ -422,7 +422,7 @@ def test_rope(directory):
         ((*yarn, "--length", "9"), "--length has no effect on --rope yarn"),
         ((*llama3, "--low-freq-factor", "4"), "--low-freq-factor 4 is not below --high-freq-factor 4"),
         (llama3, "--rope llama3 needs --low-freq-factor"),
-        ((*longrope[:8], "--length", "0", *longrope[10:], *lists, "1"), "--length '0' is not a number from 1"),
+        ((*longrope[:9], "--length", "0", *longrope[11:], *lists, "1"), "--length '0' is not a number from 1"),
         ((*llama3, "--low-freq-factor", "1", "--beta-fast", "4"), "--beta-fast has no effect on --rope llama3"),
         ((*llama3, "--original-length", "1"), "--original-length '1' is not a number from 2 to 2147483647"),
         ((*longrope, *lists, "1", "--attention-factor", "2"), "--attention-factor replaces", "drop one"),
