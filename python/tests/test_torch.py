@@ -473,6 +473,34 @@ def test_tensors_of_every_layout():
     assert torch.equal(kept, out[..., :DIM])
 
 
+def test_outputs_count_their_changes():
+    """A tensor that a call writes to has changed, as one that PyTorch writes to, and its gradient is an error."""
+    table, ids = torch.randn(ROWS, DIM), torch.tensor([1, 2, 3])
+    layer, weight, out = inlay.Layer(table), torch.randn(DIM, 2, requires_grad=True), torch.zeros(3, DIM)
+    product = layer(ids, out=out) @ weight
+    assert out._version == 1
+    layer(ids + 1, out)
+    assert out._version == 2
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    inlay.sinusoid(ids, DIM, out=out)
+    assert out._version == 3
+    with pytest.raises(IndexError):
+        layer(ids + ROWS, out)
+    with pytest.raises(ValueError):
+        layer(ids[:2], out)
+    assert out._version == 3
+    leaf = torch.zeros(3, DIM, requires_grad=True)
+    for call in (lambda: layer(ids, out=leaf), lambda: layer(ids, out=leaf * 1), lambda: inlay.sinusoid(ids, DIM, out=leaf)):
+        with pytest.raises(RuntimeError, match="out requires a gradient"):
+            call()
+    assert leaf._version == 0 and not leaf.any()
+    with torch.no_grad():
+        assert layer(ids, out=leaf) is leaf and leaf._version == 1 and torch.equal(leaf, table[ids])
+    with torch.inference_mode():
+        assert torch.equal(layer(ids, out=torch.zeros(3, DIM)), table[ids])
+
+
 @pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
 def test_tensors_without_memory():
     layer = inlay.Layer(torch.randn(ROWS, DIM))

@@ -110,13 +110,23 @@ static bool is_jax(PyObject *object)
     return is;
 }
 
+/* Releases the result of a function that returns None. Returns -1 if it raised an exception. */
+static int returns_none(PyObject *result)
+{
+    Py_XDECREF(result);
+    return result != NULL ? 0 : -1;
+}
+
 static int open_given(struct output *output, PyObject *out, enum dtype dtype, int dims, const Py_ssize_t *shape)
 {
     if (view_borrow(&output->given, out, "out", DTYPE_UNKNOWN) < 0)
         return -1;
     int failed = 0;
+    output->versioned = output->given.way == VIEW_DLPACK && PyObject_HasAttrString(out, "_version");
     if (output->given.way == VIEW_DLPACK && is_jax(out))
         failed = raise_error(PyExc_TypeError, "out is an array of JAX, which is immutable");
+    else if (output->versioned && returns_none(python_call("inlay.arrays", "check_gradient", "(O)", out)) < 0)
+        failed = -1;
     else if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out))
         failed = raise_error(PyExc_TypeError, "out must be an array");
     if (failed || view_require_out(&output->given, dtype, dims, shape, &output->stride_bytes) < 0) {
@@ -137,6 +147,7 @@ int output_open(struct output *output, PyObject *out, enum view_way way, enum dt
     output->given.owner = NULL;
     output->given.buffer = NULL;
     output->given.copy = NULL;
+    output->versioned = false;
     output->array = NULL;
     output->memory = NULL;
     output->stride_bytes = (size_t)shape[dims - 1] * dtype_infos[dtype].bytes;
@@ -196,6 +207,9 @@ PyObject *output_close(struct output *output, enum view_way way, PyObject *like)
     output->array = NULL;
     if (result == NULL)
         result = way == VIEW_DLPACK ? tensor_of(output->memory, like) : PyMemoryView_FromObject(output->memory);
+    else if (output->versioned &&
+             returns_none(python_call("torch.autograd.graph", "increment_version", "(O)", result)) < 0)
+        Py_CLEAR(result);
     output_abandon(output);
     return result;
 }

@@ -16,6 +16,7 @@ struct output {
     PyObject *array;     /* the caller's array or a new one of NumPy; null for other frameworks until it is finished */
     PyObject *memory;    /* an object that owns memory of the pool; null: the array has its own */
     struct view given;   /* the view of the caller's array */
+    bool versioned;      /* `array` is a tensor of PyTorch, which counts its changes */
 };
 
 /* Opens the output of a call: `out` if it is neither null nor None, else a new array, for which `way` and `dtype` say
