@@ -11,7 +11,6 @@
 #include "files/file.h"
 #include "files/file_errors.h"
 #include "files/tensor.h"
-#include "frameworks/torch_operators.h"
 #include "frameworks/xla.h"
 #include "layers/layer.h"
 #include "module/options.h"
@@ -124,8 +123,6 @@ static PyMethodDef functions[] = {
     {"pool_trim", trim_pool, METH_NOARGS, NULL},
     {"keep_memory", keep_memory, METH_NOARGS, NULL},
     {"zeros", output_zeros, METH_VARARGS, NULL},
-    {"torch_names", torch_names, METH_NOARGS, NULL},
-    {"use_torch", torch_use, METH_O, NULL},
     {"isa", get_isa, METH_NOARGS, NULL},
     {"dtype_name", dtype_name, METH_O, NULL},
     {"quantize", table_quantize, METH_VARARGS, NULL},

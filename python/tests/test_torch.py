@@ -86,7 +86,7 @@ def gradients_of(function, given, dtype=torch.float32):
 
 
 def eager(given):
-    return operators.embed(torch.nn.Identity(), given)
+    return operators.embed(given)
 
 
 def operator(given):
@@ -119,12 +119,22 @@ def test_reference_by_differences(given):
         assert torch.autograd.gradcheck(lambda *t: operators.reference(own._replace(**dict(zip(names, t)))), tables)
 
 
+def backward_of(given, gradient):
+    """The arguments of the operator of gradients for those of a call."""
+    tables = [getattr(given, name) for name in operators.DIFFERENTIABLE[:3]]
+    return (
+        gradient,
+        *(given.ids, given.position_ids, given.segment_ids, given.offsets, given.weights),
+        [0 if table is None else table.shape[0] for table in tables],
+        [table is not None for table in tables],
+        *(given.scale, given.padding_id, given.start, given.pooling),
+    )
+
+
 def test_opcheck(given):
     torch.library.opcheck(torch.ops.inlay.forward.default, tuple(with_gradients(given)))
-    out = operator(given)
-    targets = [None if t is None else torch.zeros_like(t) for t in (given.table, given.positions, given.segments)]
-    bare = given._replace(gamma=None, beta=None, norm=0, epsilon=0.0)
-    torch.library.opcheck(torch.ops.inlay.backward.default, (torch.randn_like(out), *bare, *targets))
+    gradient = torch.randn_like(operator(given)).requires_grad_()
+    torch.library.opcheck(torch.ops.inlay.backward.default, backward_of(given, gradient))
 
 
 @pytest.mark.parametrize("pooling", [1, 2])
@@ -166,39 +176,39 @@ def test_dropout_has_one_mask():
     assert not torch.equal(eager(given._replace(seed=torch.tensor([6, 2**61]))), out)
 
 
+@pytest.mark.parametrize("function", [eager, operator])
+def test_bad_ids(function):
+    with pytest.raises(IndexError, match=r"id 40 at \[1, 1\] is not in the table"):
+        function(arguments(ids=torch.tensor([[0, 1], [2, ROWS]])))
+
+
 def test_bad_arguments():
     given = arguments()
-    bad = torch.tensor([[0, 1], [2, ROWS]])
-    with pytest.raises(RuntimeError, match=r"id 40 at \[1, 1\] is not in the table"):
-        operator(given._replace(ids=bad))
-    with pytest.raises(IndexError, match=r"id 40 at \[1, 1\] is not in the table"):
-        eager(given._replace(ids=bad))
     for message, change in {
         "ids has elements of type float32": {"ids": torch.ones(3)},
         "ids has elements of type bool": {"ids": torch.ones(3, dtype=torch.bool)},
-        r"table is not shaped as \[vocab, dim\]": {"table": torch.ones(3)},
+        "table has 1 dimensions, expected 2": {"table": torch.ones(3)},
         "table has elements of type float64": {"table": torch.ones(3, DIM, dtype=torch.float64)},
-        r"gamma is not shaped as \[dim\]": {"gamma": torch.ones(3), "norm": 1},
-        "ids is not contiguous": {"ids": torch.randint(ROWS, (7, 3)).T},
-        "position_ids is not shaped as ids": {
-            "positions": torch.ones(9, DIM),
-            "position_ids": torch.ones(2).long(),
-        },
+        r"gamma has shape \[3\], expected \[12\]": {"gamma": torch.ones(3), "norm": 1},
+        r"positions has shape \[2\]": {"positions": torch.ones(9, DIM), "position_ids": torch.ones(2).long()},
         r"position 10 at \[0, 6\] is not in the table of positions": {"positions": torch.ones(10, DIM), "start": 4},
         r"segment 5 at \[0, 0\] is not in the table of segments": {"segments": torch.ones(2, DIM), "segment_ids": torch.full(SHAPE, 5)},
-        "seed has elements of type int32": {"seed": torch.ones(2).int(), "dropout": 0.5},
-        "outside the range|exclude|does not know": {"dropout": 1.0},
+        "dropout is 1.0, not in": {"dropout": 1.0, "seed": torch.tensor([5, 6])},
     }.items():
-        with pytest.raises(RuntimeError, match=message):
+        with pytest.raises((IndexError, TypeError, ValueError), match=message):
             operator(given._replace(**change))
-    gradient = torch.ones(*SHAPE, DIM)
-    for change in ({"norm": 1}, {"seed": torch.tensor([5, 6]), "dropout": 0.5}):
-        with pytest.raises(RuntimeError, match="the gradients of norm and dropout are not computed here"):
-            torch.ops.inlay.backward(gradient, *given._replace(**change), torch.zeros(ROWS, DIM), None, None)
-    with pytest.raises(RuntimeError, match="gradient of table is not float32 of its shape"):
-        torch.ops.inlay.backward(gradient, *given, torch.zeros(ROWS - 1, DIM), None, None)
-    with pytest.raises(RuntimeError, match="gradient is not float32 of the shape of the output"):
-        torch.ops.inlay.backward(gradient[:2], *given, torch.zeros(ROWS, DIM), None, None)
+    for gradient in (torch.ones(2, 7, DIM), torch.ones(*SHAPE, DIM + 1)[..., 1:].transpose(0, 1)):
+        with pytest.raises(ValueError, match="has shape"):
+            torch.ops.inlay.backward(*backward_of(given, gradient))
+
+
+def test_operators_take_every_layout():
+    given = arguments(ids=torch.randint(ROWS, (7, 3)).T, table=torch.randn(DIM, ROWS).T)
+    expected = given.table[given.ids] * 1.5
+    assert torch.equal(operator(given), expected) and torch.equal(eager(given), expected)
+    gradient = torch.randn(DIM, 7, 3).permute(2, 1, 0)
+    found = torch.ops.inlay.backward(*backward_of(given, gradient))[0]
+    torch.testing.assert_close(found, torch.zeros(ROWS, DIM).index_put((given.ids,), gradient * 1.5, accumulate=True))
 
 
 def test_types_of_tables():
@@ -211,11 +221,141 @@ def test_types_of_tables():
         assert gradient.dtype == dtype and gradient.any()
 
 
-def test_second_derivatives_are_refused():
+def flop_counted(given):
+    from torch.utils.flop_counter import FlopCounterMode  # pylint: disable=import-outside-toplevel
+
+    with FlopCounterMode(display=False):
+        return eager(given)
+
+
+def traced(given):
+    names = [name for name in given._fields[:11] if getattr(given, name) is not None]
+
+    def call(*tensors):
+        return eager(given._replace(**dict(zip(names, tensors))))
+
+    tensors = [getattr(given, name) for name in names]
+    return torch.jit.trace(call, tensors, check_trace=False)(*tensors)
+
+
+def penalty_of(function, given, dtype=torch.float32):
+    """The gradients of a gradient penalty, to the tables and to what follows the layer."""
+    own = with_gradients(given, dtype)
+    torch.manual_seed(3)
+    weight = torch.randn(DIM, 3, dtype=torch.float64).to(dtype).requires_grad_()
+    learned = {name: getattr(own, name) for name in operators.DIFFERENTIABLE if getattr(own, name) is not None}
+    loss = torch.tanh(function(own) @ weight).sum()
+    first = torch.autograd.grad(loss, [*learned.values(), weight], create_graph=True)
+    sum(gradient.square().sum() for gradient in first).backward()
+    return {name: tensor.grad for name, tensor in {**learned, "weight": weight}.items()}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", [eager, operator, flop_counted, traced])
+def test_second_derivatives(given, function):
+    if given.ids.numel() == 0:
+        given = given._replace(ids=torch.tensor([[1, 2]]))  # what follows has no derivative of nothing in PyTorch
+    exact = penalty_of(operators.reference, given, torch.float64)
+    for name, gradient in penalty_of(function, given).items():
+        torch.testing.assert_close(gradient.double(), exact[name], rtol=1e-4, atol=2e-3, msg=name)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+def test_second_derivatives_of_bags(mode):
+    """With weights, padding and an empty bag; and third ones by the same formula."""
+    flat, offsets, weights = torch.tensor([1, 3, 3, 2, 3, 0]), torch.tensor([0, 2, 2]), torch.rand(6)
+    weights = weights if mode == "sum" else None
+    counts = torch.zeros(3, 5, dtype=torch.float64)
+    for place, row in enumerate(flat.tolist()):
+        if row != 1:
+            counts[0 if place < 2 else 2, row] += 1 if weights is None else weights[place]
+    if mode == "mean":
+        counts /= counts.sum(1, keepdim=True).clamp(min=1)
+    table = torch.randn(5, 4)
+    bag = inlay.torch.EmbeddingBag(5, 4, mode=mode, padding_idx=1, _weight=table)
+    exact = table.double().requires_grad_()
+    found = []
+    for out, tensor in ((bag(flat, offsets, weights), bag.weight), (counts @ exact, exact)):
+        (first,) = torch.autograd.grad(out.pow(3).sum(), tensor, create_graph=True)
+        (second,) = torch.autograd.grad(first.square().sum(), tensor, create_graph=True)
+        found.append([t.double() for t in (first, second, torch.autograd.grad(second.square().sum(), tensor)[0])])
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-3)
+
+
+def dual_call(function, given):
+    """The tangent of an output, of tangents of all tables."""
+    from torch.autograd import forward_ad  # pylint: disable=import-outside-toplevel
+
+    with forward_ad.dual_level():
+        torch.manual_seed(4)
+        duals = {
+            name: forward_ad.make_dual(getattr(given, name), torch.randn(getattr(given, name).shape).to(given.table.dtype))
+            for name in operators.DIFFERENTIABLE
+            if getattr(given, name) is not None
+        }
+        return forward_ad.unpack_dual(function(given._replace(**duals))).tangent
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_forward_derivatives(given, enabled):
+    """Modules have them from PyTorch; the operators, which have none, do not lose them silently."""
+    with torch.set_grad_enabled(enabled):
+        torch.testing.assert_close(dual_call(eager, given), dual_call(operators.reference, given))
+        with pytest.raises(NotImplementedError, match="inlay::forward has no forward-mode derivative"):
+            dual_call(operator, given)
+
+
+def test_forward_derivatives_of_gradients():
+    from torch.autograd import forward_ad  # pylint: disable=import-outside-toplevel
+
     own = with_gradients(arguments())
-    (gradient,) = torch.autograd.grad(eager(own).square().sum(), own.table, create_graph=True)
-    with pytest.raises(RuntimeError, match="twice"):
-        gradient.sum().backward()
+    out = eager(own)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(torch.ones_like(out), torch.ones_like(out))
+        with pytest.raises(NotImplementedError, match="inlay::backward has no forward-mode derivative"):
+            torch.autograd.grad(out, own.table, dual)
+
+
+def test_tables_may_change_before_backward():
+    """As with torch.nn.Embedding, unless a norm reads them again. Changed ids are an error in both."""
+    given, zeros = with_gradients(cases()["learned"]), torch.zeros(ROWS, DIM)
+    expected = gradients_of(operator, given)
+    for function in (eager, operator, torch.compile(operator, backend="aot_eager")):
+        own = with_gradients(given)
+        out = function(own)
+        with torch.no_grad():
+            own.table.zero_(), own.positions.zero_()
+            own.table.data = zeros[:0]
+        factors = torch.linspace(-1, 2, out.numel(), dtype=torch.float64).reshape(out.shape).float()
+        found = torch.autograd.grad((out * factors).sum(), own.positions)[0]
+        assert torch.equal(found, expected["positions"])
+    normed = with_gradients(cases()["bert"])
+    out = eager(normed)
+    with torch.no_grad():
+        normed.table.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+    own = with_gradients(arguments())
+    out = eager(own)
+    own.ids.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        out.sum().backward()
+
+
+def test_layers_of_one_call_do_not_tune_themselves(monkeypatch):
+    """The second call with the same tensors makes the layer that is kept."""
+    made = []
+    layer = inlay.Layer
+    monkeypatch.setattr(operators, "_layers", {})
+    monkeypatch.setattr(operators, "MAX_LAYERS", 3)
+    monkeypatch.setattr(inlay, "Layer", lambda *args, **options: made.append(options["learning"]) or layer(*args, **options))
+    given = cases()["bert"]
+    for _ in range(4):
+        operator(given)
+    assert made == [False, True]
+    for scale in range(5):
+        eager(given._replace(scale=float(scale)))
+    assert made == [False, True] + [False] * 5 and len(operators._layers) == 3
 
 
 def resident_bytes():
@@ -232,7 +372,7 @@ def test_operators_release_their_arguments(bad):
         for _ in range(times):
             try:
                 operator(given)
-            except RuntimeError:
+            except IndexError:
                 assert bad
 
     call(1000)
@@ -280,6 +420,174 @@ def test_modules_beside_those_of_torch(kind):
         assert torch.equal(ours(*call), outputs[0].detach())
     same = copy.deepcopy(ours)
     assert torch.equal(same(*call), outputs[0])
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int64, torch.bool, torch.float64])
+@pytest.mark.parametrize("options", [{}, {"max_norm": None, "scale_grad_by_freq": True}])
+def test_pretrained_tables_keep_their_types(dtype, options):
+    table = torch.randint(2, (5, 3)).to(dtype)
+    rows = inlay.torch.Embedding.from_pretrained(table, **options)(torch.tensor([4, 0]))
+    assert rows.dtype == dtype and torch.equal(rows, table[[4, 0]])
+
+
+@pytest.mark.parametrize("rows, dim", [(10, 0), (0, 0), (0, 4)])
+def test_tables_of_nothing(rows, dim):
+    module = inlay.torch.Embedding(rows, dim)
+    ids = torch.zeros((2, 3) if rows else (2, 0), dtype=torch.int64)
+    assert module(ids).shape == (*ids.shape, dim)
+    module(ids).sum().backward()
+    assert module.weight.grad.shape == (rows, dim)
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("padding_idx", [None, 1])
+def test_zero_bags(mode, dtype, padding_idx):
+    """Where there are ids in no bag, PyTorch crashes."""
+    options = {"mode": mode, "dtype": dtype, "padding_idx": padding_idx}
+    bag = inlay.torch.EmbeddingBag(ROWS, DIM, **options)
+    last = inlay.torch.EmbeddingBag(ROWS, DIM, include_last_offset=True, **options)
+    empty, some = torch.zeros(0, dtype=torch.int64), torch.arange(5)
+    for module, call in (
+        (bag, (empty, empty)),
+        (bag, (some, empty)),
+        (last, (some, torch.tensor([0]))),
+        (bag, (torch.zeros(0, 3, dtype=torch.int64),)),
+    ):
+        out = module(*call)
+        out.sum().backward()
+        assert out.shape == (0, DIM) and out.dtype == dtype and not module.weight.grad.any()
+
+
+@pytest.mark.parametrize("padding_idx", [None, 61])
+def test_last_offsets_may_end_early(padding_idx):
+    """PyTorch's last bag has the ids up to the last offset, or with padding all that are left."""
+    options = {"include_last_offset": True, "padding_idx": padding_idx}
+    ours, theirs = inlay.torch.EmbeddingBag(100, 3, **options), torch.nn.EmbeddingBag(100, 3, **options)
+    theirs.load_state_dict(ours.state_dict())
+    ids = torch.arange(4)
+    for offsets in (torch.tensor([0, 3, 3]), torch.tensor([0, 3, 4])):
+        torch.testing.assert_close(ours(ids, offsets), theirs(ids, offsets))
+
+
+def test_bags_refuse_offsets_as_those_of_torch_do():
+    """Also those that PyTorch reads past its arrays for: decreasing and negative ones."""
+    ids, options = torch.arange(6), {"include_last_offset": True}
+    for offsets in ([1, 3], [0, 9], [[0, 2]]):
+        message = message_of(lambda: torch.nn.EmbeddingBag(ROWS, DIM)(ids, torch.tensor(offsets)))  # pylint: disable=W0640
+        assert message_of(lambda: inlay.torch.EmbeddingBag(ROWS, DIM)(ids, torch.tensor(offsets))) == message  # pylint: disable=W0640
+    for offsets in ([0, 4, 2], [0, -1]):
+        assert message_of(lambda: inlay.torch.EmbeddingBag(ROWS, DIM)(ids, torch.tensor(offsets)))[0] is RuntimeError  # pylint: disable=W0640
+    with pytest.raises(RuntimeError, match="number of offset should be at least 1"):
+        inlay.torch.EmbeddingBag(ROWS, DIM, **options)(ids, ids[:0])
+
+
+@pytest.mark.parametrize("change", ["meta", "type", "delete", "data", "replace"])
+@pytest.mark.parametrize("make", [inlay.torch.Embedding, inlay.torch.InputLayer])
+def test_memory_of_tables_is_freed(change, make):
+    module = make(100000, 256)
+    with torch.no_grad():
+        for _ in range(3):
+            module(torch.arange(8))
+    module.weight.requires_grad_()
+    module(torch.arange(8)).sum()
+    before = resident_bytes()
+    if change == "meta":
+        module.to("meta")
+    elif change == "type":
+        module.to(torch.bfloat16)
+    elif change == "delete":
+        del module.weight
+    elif change == "data":
+        module.weight.data = torch.zeros(100, 256)
+    else:
+        module.weight = torch.nn.Parameter(torch.zeros(100, 256))
+    assert before - resident_bytes() > (40 if change == "type" else 90) << 20
+
+
+def test_modules_on_the_device_meta():
+    """Constructed there, they are filled by to_empty() and reset_parameters()."""
+    gamma, ids = torch.rand(DIM), torch.randint(ROWS, (2, 5))
+    options = {"positions": "sinusoid", "norm": inlay.LayerNorm(gamma), "segments": 2}
+    with torch.device("meta"):
+        module, encoding = inlay.torch.InputLayer(ROWS, DIM, **options), inlay.torch.PositionalEncoding(DIM, 9)
+    assert {tensor.device.type for tensor in (*module.parameters(), *module.buffers(), encoding.rows)} == {"meta"}
+    for one in (module, encoding):
+        one.to_empty(device="cpu")
+        one.reset_parameters()
+    same = inlay.torch.InputLayer(ROWS, DIM, **options)
+    same.load_state_dict(module.state_dict())
+    assert torch.equal(same(ids), module(ids)) and torch.equal(module.gamma, gamma)
+    assert torch.equal(encoding.rows, inlay.torch.PositionalEncoding(DIM, 9).rows)
+    with torch.device("meta"):
+        module.dropout = 0.5
+        module(ids).sum().backward()
+    assert module.weight.grad.device.type == "cpu"
+
+
+class Quantized(torch.Tensor):
+    """A table whose memory is int8, as libraries of quantisation make it."""
+
+    @staticmethod
+    def __new__(cls, data):
+        return torch.Tensor._make_wrapper_subclass(cls, data.shape, dtype=torch.float32)
+
+    def __init__(self, data):
+        self.data_of_8_bits = data
+
+    @classmethod
+    def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
+        if function is torch.ops.aten.detach.default:
+            return Quantized(args[0].data_of_8_bits)
+        if function in (torch.ops.aten.embedding.default, torch.ops.aten._embedding_bag.default):
+            at = function is torch.ops.aten.embedding.default
+            return function(args[0].data_of_8_bits.float() / 100, *args[1:], **(kwargs or {})) if at else None
+        raise NotImplementedError(f"no {function}")
+
+
+def test_types_that_extend_tensors():
+    """They take PyTorch's way: what they are made of is theirs to know."""
+    data = torch.randint(-100, 100, (ROWS, DIM), dtype=torch.int8)
+    module, ids = inlay.torch.Embedding(ROWS, DIM), torch.arange(5)
+    module.weight = torch.nn.Parameter(Quantized(data), requires_grad=False)
+    assert torch.equal(module(ids), data[:5].float() / 100)
+    module = inlay.torch.Embedding(ROWS, DIM)
+    for layout in (torch.jagged, torch.strided):
+        nested = torch.nested.nested_tensor([torch.tensor([1, 2, 3]), torch.tensor([4])], layout=layout)
+        rows = module(nested).unbind()
+        assert torch.equal(rows[0], module.weight[1:4]) and torch.equal(rows[1], module.weight[4:5])
+
+
+def test_distributed_tensors(tmp_path):
+    distributed = pytest.importorskip("torch.distributed", reason="there is no torch.distributed")
+    if not distributed.is_available() or distributed.is_initialized():
+        pytest.skip("torch.distributed is not available, or in use")
+    from torch.distributed.device_mesh import init_device_mesh  # pylint: disable=import-outside-toplevel
+    from torch.distributed.tensor import Shard, distribute_tensor  # pylint: disable=import-outside-toplevel
+
+    distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/ranks", rank=0, world_size=1)
+    try:
+        module, ids = inlay.torch.Embedding(ROWS, DIM), torch.arange(5)
+        expected = module(ids)
+        table = distribute_tensor(module.weight.detach(), init_device_mesh("cpu", (1,)), [Shard(1)])
+        module.weight = torch.nn.Parameter(table)
+        whole = distribute_tensor(ids, table.device_mesh, [torch.distributed.tensor.Replicate()])
+        assert torch.equal(module(whole).full_tensor(), expected)
+    finally:
+        distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_compiled_transforms(backend):
+    module, ids = layer_of(), torch.randint(ROWS, SHAPE)
+    parameters = {name: parameter.detach() for name, parameter in module.named_parameters()}
+
+    def loss(parameters):
+        return torch.func.functional_call(module, parameters, (ids,)).square().sum()
+
+    for transform in (torch.func.grad(loss), lambda p: torch.func.jvp(loss, (p,), (p,))[1]):
+        found = torch.compile(transform, backend=backend)(parameters)
+        torch.testing.assert_close(found, transform(parameters), rtol=1e-4, atol=1e-3)
 
 
 def test_weights_may_change():

@@ -29,9 +29,9 @@ def layers(monkeypatch):
     monkeypatch.setattr(conversion, "LEAST_BYTES_OF_PAGES", 200 * 32 * 2)
     embed = conversion.embed
 
-    def record(owner, given):
+    def record(given):
         calls.append(given)
-        return embed(owner, given)
+        return embed(given)
 
     monkeypatch.setattr(conversion, "embed", record)
     torch.manual_seed(0)
@@ -190,8 +190,9 @@ def test_factors_of_tensors_are_noted(layers):
         expected = table(ids) * scale
     inlay.torch.convert(table)
     table.requires_grad_(False)
-    assert torch.equal((table(ids) * scale) + 0, expected) and layers[-1].scale == float(scale)
-    assert torch.equal((table(ids) * other) + 0, table(ids).clone() * other) and layers[-1].scale == 1
+    with torch.no_grad():
+        assert torch.equal((table(ids) * scale) + 0, expected) and layers[-1].scale == float(scale)
+        assert torch.equal((table(ids) * other) + 0, table(ids).clone() * other) and layers[-1].scale == 1
     (scale * learnt * table(ids)).sum().backward()
     assert learnt.grad is not None
 
@@ -271,11 +272,11 @@ def test_changes_before_the_rows_are_computed():
         assert torch.equal(x * 1.0, expected)
         x, y = table(ids), table(ids) + places
         table.weight.mul_(2)
-        with pytest.raises(RuntimeError, match="a table was changed in place before the rows"):
+        with pytest.raises(RuntimeError, match="a table or a vector of a norm was changed in place before the rows"):
             x.sum()
         y = table(ids) + places
         places.zero_()
-        with pytest.raises(RuntimeError, match="a table was changed in place"):
+        with pytest.raises(RuntimeError, match="was changed in place before the rows"):
             y.sum()
     with torch.inference_mode():
         inference = nn.Embedding(99, 32)
@@ -296,6 +297,96 @@ def test_frozen_embeddings_leave_gradients_to_what_follows():
         norm.zero_grad()
         places.grad = None
     torch.testing.assert_close(*gradients, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_adapters_train_behind_checkpoints(reentrant):
+    """Frozen embeddings whose outputs a hook makes require gradients, as transformers' enable_input_require_grads()."""
+    table, ids, gradients = nn.Embedding(99, 32), torch.randint(99, (5, 50)), []
+    table.weight.requires_grad_(False)
+    table.register_forward_hook(lambda module, args, out: (out.requires_grad_(True), None)[1])
+    for change in (lambda model: None, inlay.torch.convert):
+        change(table)
+        torch.manual_seed(0)
+        adapter = nn.Parameter(torch.randn(32, 32))
+        block = torch.utils.checkpoint.checkpoint(lambda x: x + x @ adapter, table(ids), use_reentrant=reentrant)
+        block.square().sum().backward()
+        gradients.append(adapter.grad)
+    assert torch.equal(*gradients)
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+@pytest.mark.parametrize("changed", ["places", "gamma", "weight"])
+def test_changes_of_what_was_noted(mode, changed):
+    """What a model changes after it was used is as it was, or an error; also where PyTorch counts no changes."""
+    table, ids = nn.Embedding(99, 32), torch.randint(99, (5, 50))
+
+    def run():
+        tensors = {"places": torch.linspace(0, 1, 1600).view(50, 32), "gamma": torch.ones(32)}
+        tensors["weight"] = table.weight
+        x = nn.functional.layer_norm(table(ids) + tensors["places"], [32], tensors["gamma"])
+        tensors[changed].mul_(3)
+        out = x + 0
+        tensors[changed].div_(3)
+        return out
+
+    with mode():
+        expected = run()
+        inlay.torch.convert(table)
+        try:
+            torch.testing.assert_close(run(), expected, rtol=1e-5, atol=1e-5)
+        except RuntimeError as error:
+            assert "was changed in place before the rows" in str(error)
+            assert mode is torch.no_grad or changed == "weight"
+
+
+def test_tables_of_inference_mode_are_left_to_torch(layers):
+    with torch.inference_mode():
+        table, ids = nn.Embedding(99, 32), torch.randint(99, (5, 50))
+        inlay.torch.convert(table)
+        rows = table(ids)
+        expected = rows.clone()
+        table.weight.zero_()
+        assert torch.equal(rows * 1.0, expected) and not layers
+
+
+def test_rows_that_require_gradients_say_so():
+    table, ids = nn.Embedding(99, 32), torch.randint(99, (5, 50))
+    inlay.torch.convert(table)
+    with torch.no_grad():
+        rows = table(ids)
+        assert not rows.requires_grad and rows.rows is None
+        rows.requires_grad_()
+        assert rows.requires_grad
+
+
+def test_types_that_extend_tensors_are_left():
+    """A table of int8 in a tensor that looks like float32, before convert() and after it; and dual numbers."""
+    from torch.autograd import forward_ad  # pylint: disable=import-outside-toplevel
+
+    class Doubled(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, args=(), kwargs=None):
+            if function in (nn.functional.embedding, torch.Tensor.add, torch.add):
+                args = [arg.as_subclass(torch.Tensor) * 2 if isinstance(arg, Doubled) else arg for arg in args]
+            return super().__torch_function__(function, types, args, kwargs)
+
+    ids, raw = torch.randint(99, (5, 50)), torch.randn(99, 32)
+    table = nn.Embedding(99, 32)
+    inlay.torch.convert(table)
+    with torch.no_grad():
+        places = torch.randn(50, 32).as_subclass(Doubled)
+        rows = nn.functional.embedding(ids, table.weight)
+        assert torch.equal((table(ids) + places).as_subclass(torch.Tensor), rows + 2 * places.as_subclass(torch.Tensor))
+        table.weight = nn.Parameter(raw.as_subclass(Doubled), requires_grad=False)
+        assert torch.equal(table(ids).as_subclass(torch.Tensor), 2 * raw[ids])
+        report = inlay.torch.convert(nn.Sequential(nn.Embedding.from_pretrained(raw.as_subclass(Doubled))))
+        assert report.left == {"0": "its table is a Doubled"} and not report.replaced
+        table.weight = nn.Parameter(raw)
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(torch.zeros(50, 32), torch.ones(50, 32))
+            tangent = forward_ad.unpack_dual((table(ids) + dual) * 2.0).tangent
+            assert torch.equal(tangent, torch.full((5, 50, 32), 2.0))
 
 
 def test_parameters_of_positions_are_noted_in_inference(layers):

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils import _pytree
 
 from .modules import EmbeddingBag, plain_options
-from .operators import NORMS, Arguments, embed, fits, is_recorded
+from .operators import DIRECT, NORMS, PLAIN, Arguments, embed, way_of, way_of_layer
 
 # Smaller outputs take PyTorch no more time than noting what happens to them and one pass (python/bench/models.py).
 LEAST_BYTES = 8 << 20
@@ -27,35 +27,33 @@ LEAST_BYTES_OF_PAGES = 32 << 20
 
 
 class Term(NamedTuple):
-    """Rows of a table. Without ids the row of a token is its place in the sequence."""
+    """Rows of a table of some version. Without ids the row of a token is its place in the sequence."""
 
     table: Tensor
-    ids: Optional[Tensor]
     version: Optional[int]
+    ids: Optional[Tensor]
 
 
 class Norm(NamedTuple):
-    """A norm; kind is that of inlay_norm."""
+    """A norm; kind is that of inlay_norm. The vectors come with their versions."""
 
     kind: int
-    gamma: Optional[Tensor]
-    beta: Optional[Tensor]
+    gamma: tuple[Optional[Tensor], Optional[int]]
+    beta: tuple[Optional[Tensor], Optional[int]]
     epsilon: float
+
+
+def _held(tensor: Optional[Tensor]) -> tuple[Optional[Tensor], Optional[int]]:
+    """Returns a tensor to be read later, and how often it was changed in place: a copy in inference mode, where PyTorch
+    does not count changes."""
+    if tensor is None or tensor.is_inference():
+        return None if tensor is None else tensor.clone(), None
+    return tensor, tensor._version
 
 
 def _term(table: Tensor, ids: Optional[Tensor]) -> Term:
     """Returns a term whose ids are copied, since a model may change its own before the rows are computed."""
-    return Term(table, None if ids is None else ids.clone(), _version(table))
-
-
-def _version(tensor: Tensor) -> Optional[int]:
-    """Returns how often a tensor was changed in place, or None where nobody counts: in inference mode and compilers."""
-    return None if torch.compiler.is_compiling() or tensor.is_inference() else tensor._version
-
-
-def _is_changed(term: Term) -> bool:
-    now = _version(term.table)
-    return now is not None and term.version is not None and now != term.version
+    return Term(*_held(table), None if ids is None else ids.clone())
 
 
 class PendingRows(Tensor):
@@ -79,15 +77,19 @@ class PendingRows(Tensor):
         if self.rows is None:
             if function is not None and not torch.compiler.is_compiling():
                 _report_need(self, function)
-            if any(_is_changed(term) for term in self.terms):
+            if not torch.compiler.is_compiling() and self._is_changed():
                 raise RuntimeError(
-                    "a table was changed in place before the rows of a converted embedding were computed; "
-                    "inlay.torch.restore() the model, or use its rows before the change"
+                    "a table or a vector of a norm was changed in place before the rows of a converted embedding were "
+                    "computed; inlay.torch.restore() the model, or use its rows before the change"
                 )
             self.owner.rows_alone = len(self.terms) == 1 and self.factor == 1.0
             with torch.no_grad():
-                self.rows = embed(self.owner, self._arguments())
+                self.rows = embed(self._arguments())
         return self.rows
+
+    def _is_changed(self) -> bool:
+        held = [term[:2] for term in self.terms] + list(self.norm[1:3] if self.norm is not None else ())
+        return any(version is not None and tensor._version != version for tensor, version in held)
 
     def _arguments(self) -> Arguments:
         shape = _shape(self)[:-1]
@@ -103,16 +105,16 @@ class PendingRows(Tensor):
         if len(others) > 1:
             given = given._replace(segments=others[1].table, segment_ids=others[1].ids)
         if self.norm is not None:
-            kind, gamma, beta, epsilon = self.norm
+            kind, (gamma, _), (beta, _), epsilon = self.norm
             given = given._replace(gamma=gamma, beta=beta, epsilon=epsilon, norm=kind)
         return given
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if function in _METADATA:
+        if function in _METADATA and all(rows.rows is None for rows in args if isinstance(rows, PendingRows)):
             with torch._C.DisableTorchFunctionSubclass():
                 return function(*args, **(kwargs or {}))
-        note = None if torch.compiler.is_compiling() else _NOTES.get(function)
+        note = _NOTES.get(function) if not torch.is_grad_enabled() and way_of() == DIRECT else None
         noted = note(*args, **(kwargs or {})) if note is not None else None
         if noted is not None:
             return noted
@@ -153,7 +155,7 @@ def _note_number(input: Any, other: Any, *, out: Any = None) -> Optional[Pending
         return None
     if type(factor) is Tensor:
         on_cpu = factor.dim() == 0 and factor.device.type == "cpu"
-        fits_rows = on_cpu and factor.dtype == rows.terms[0].table.dtype and not _trains(factor)
+        fits_rows = on_cpu and factor.dtype == rows.terms[0].table.dtype
     else:
         fits_rows = type(factor) in (int, float)
     return PendingRows(rows.owner, _shape(rows), rows.terms, float(factor)) if fits_rows else None
@@ -163,15 +165,10 @@ def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
     """Returns the terms of one side of a sum: those noted, or a tensor with a row for each place of a sequence."""
     if isinstance(side, PendingRows):
         return side.terms if side.rows is None and side.norm is None else None
-    by_place = isinstance(side, Tensor) and side.dim() > 1 and side.shape[-2:] == shape[-2:]
-    if not by_place or _trains(side) or side.numel() != side.shape[-1] * side.shape[-2]:
+    by_place = way_of(side) == DIRECT and side.dim() > 1 and side.shape[-2:] == shape[-2:]
+    if not by_place or side.numel() != side.shape[-1] * side.shape[-2]:
         return None
     return (_term(side.reshape(side.shape[-2:]), None),)
-
-
-def _trains(tensor: Tensor) -> bool:
-    """Returns whether a result needs a gradient because of this tensor."""
-    return torch.is_grad_enabled() and tensor.requires_grad
 
 
 def _larger(one: torch.Size, other: torch.Size) -> Optional[torch.Size]:
@@ -214,20 +211,22 @@ def _note_sum_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Optional[Te
     return input
 
 
-def _note_norm(input: Any, shape: Any, norm: Norm) -> Optional[PendingRows]:
+def _note_norm(
+    input: Any, shape: Any, kind: int, gamma: Optional[Tensor], beta: Optional[Tensor], epsilon: float
+) -> Optional[PendingRows]:
     untouched = isinstance(input, PendingRows) and input.rows is None and input.norm is None
-    if not untouched or tuple(shape) != tuple(_shape(input)[-1:]):
+    if not untouched or tuple(shape) != tuple(_shape(input)[-1:]) or way_of(gamma, beta) != DIRECT:
         return None
-    vectors = (norm.gamma, norm.beta)
-    if any(vector is not None and (vector.dtype != torch.float32 or _trains(vector)) for vector in vectors):
+    if any(vector is not None and vector.dtype != torch.float32 for vector in (gamma, beta)):
         return None
+    norm = Norm(kind, _held(gamma), _held(beta), epsilon)
     return PendingRows(input.owner, _shape(input), input.terms, input.factor, norm)
 
 
 def _note_layer_norm(
     input: Any, normalized_shape: Any, weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, eps: float = 1e-5
 ) -> Optional[PendingRows]:
-    return _note_norm(input, normalized_shape, Norm(NORMS.index("layer"), weight, bias, eps))
+    return _note_norm(input, normalized_shape, NORMS.index("layer"), weight, bias, eps)
 
 
 def _note_rms_norm(
@@ -237,7 +236,7 @@ def _note_rms_norm(
     if input.dtype != torch.float32:
         return None
     epsilon = torch.finfo(torch.float32).eps if eps is None else eps
-    return _note_norm(input, normalized_shape, Norm(NORMS.index("rms"), weight, None, epsilon))
+    return _note_norm(input, normalized_shape, NORMS.index("rms"), weight, None, epsilon)
 
 
 def _note_dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Optional[Tensor]:
@@ -273,11 +272,12 @@ class ConvertedEmbedding(nn.Embedding):
 
     def forward(self, input: Tensor) -> Tensor:
         elements, table = input.numel() * self.embedding_dim, self.weight
-        if elements * 4 < LEAST_BYTES or (
+        small = elements * 4 < LEAST_BYTES or (
             elements * table.element_size() < LEAST_BYTES_OF_PAGES and (self.rows_alone or table.dtype != torch.float32)
-        ):  # what nn.Embedding does, in less time than the other questions take
+        )
+        if small and type(input) is Tensor and type(table) in PLAIN:  # in less time than the other questions take
             return torch.embedding(table, input, -1 if self.padding_idx is None else self.padding_idx)
-        if type(input) is not Tensor or is_recorded() or _trains(table) or not fits(Arguments(input, table)):
+        if small or torch.is_grad_enabled() or way_of_layer(Arguments(input, table)) != DIRECT or table.is_inference():
             return super().forward(input)
         return PendingRows(self, (*input.shape, self.embedding_dim), (_term(table, input),))
 
@@ -345,6 +345,8 @@ def _report_need(rows: PendingRows, function: Any) -> None:
 def _reason_to_leave(module: Any) -> Optional[str]:
     if not plain_options(module):
         return "it has max_norm, scale_grad_by_freq or sparse"
+    if type(module.weight) not in PLAIN:
+        return f"its table is a {type(module.weight).__name__}"
     if module.weight.dtype not in (torch.float32, torch.float16, torch.bfloat16) or module.weight.device.type != "cpu":
         return f"its table is {module.weight.dtype} on {module.weight.device.type}"
     return None

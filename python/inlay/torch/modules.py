@@ -17,11 +17,7 @@ from inlay.names import fold
 from inlay.norms import norm_of
 from inlay.positions import sinusoid_of
 
-from .operators import NORMS, POOLINGS, Arguments, embed, fits, new_seed, reference
-
-
-def _run(owner: Any, given: Arguments) -> Tensor:
-    return embed(owner, given) if fits(given) else reference(given)
+from .operators import NORMS, POOLINGS, Arguments, embed, new_seed
 
 
 def plain_options(module: Union[nn.Embedding, nn.EmbeddingBag]) -> bool:
@@ -42,8 +38,9 @@ class Embedding(nn.Embedding):
 
     def forward(self, input: Tensor) -> Tensor:
         if not plain_options(self):
-            return super().forward(input) * self.scale
-        return _run(self, Arguments(input, self.weight, scale=self.scale, padding_id=_padding(self)))
+            rows = super().forward(input)
+            return rows if self.scale == 1.0 else rows * self.scale
+        return embed(Arguments(input, self.weight, scale=self.scale, padding_id=_padding(self)))
 
 
 class EmbeddingBag(nn.EmbeddingBag):
@@ -52,32 +49,41 @@ class EmbeddingBag(nn.EmbeddingBag):
     def forward(
         self, input: Tensor, offsets: Optional[Tensor] = None, per_sample_weights: Optional[Tensor] = None
     ) -> Tensor:
-        given = self._arguments(input, offsets, per_sample_weights)
-        if given is None or not fits(given):
-            return super().forward(input, offsets, per_sample_weights)
-        return embed(self, given)
-
-    def _arguments(self, input: Tensor, offsets: Optional[Tensor], weights: Optional[Tensor]) -> Optional[Arguments]:
+        # Shapes that PyTorch refuses, it shall refuse in its own words.
+        if offsets is None:
+            good, bags = input.dim() == 2, input.shape[0] if input.dim() else 0
+        else:
+            good = input.dim() == 1 == offsets.dim() and offsets.dtype in (torch.int64, torch.int32)
+            bags = offsets.numel() - self.include_last_offset
+        weights = per_sample_weights
+        if weights is not None:
+            good = good and self.mode == "sum" and weights.shape == input.shape
+        if good and bags == 0:  # PyTorch reads past the end of its arrays here
+            return nn.functional.embedding(input.new_empty(0), self.weight, sparse=self.sparse)
         trains_weights = weights is not None and (weights.requires_grad or weights.dtype != torch.float32)
-        if self.mode not in POOLINGS or not plain_options(self) or trains_weights or self.embedding_dim > 4096:
-            return None
-        # What PyTorch refuses, it shall refuse in its own words.
-        if (input.dim() != 2 if offsets is None else input.dim() != 1) or (weights is not None and self.mode != "sum"):
-            return None
+        fits = self.mode in POOLINGS and plain_options(self) and self.embedding_dim <= 4096
+        if not good or trains_weights or not fits:
+            return super().forward(input, offsets, weights)
+        cuts = offsets
         if offsets is not None:
-            if offsets.dtype not in (torch.int64, torch.int32):
-                return None
-            offsets = offsets.long()
+            cuts = offsets.long()
             if not self.include_last_offset:
-                offsets = torch.cat([offsets, offsets.new_tensor([input.shape[0]])])
-        return Arguments(
+                cuts = torch.cat([cuts, cuts.new_tensor([input.shape[0]])])
+        given = Arguments(
             input,
             self.weight,
-            offsets=offsets,
+            offsets=cuts,
             weights=weights,
             padding_id=_padding(self),
             pooling=POOLINGS.index(self.mode),
         )
+        try:
+            return embed(given, lambda: super(EmbeddingBag, self).forward(input, offsets, weights))
+        except ValueError as error:
+            # Offsets that end before the ids do are good for PyTorch, and it has errors for those that end behind them.
+            if offsets is None or (offsets < 0).any() or (offsets.diff() < 0).any():
+                raise RuntimeError(str(error)) from None
+            return super().forward(input, offsets, weights)
 
 
 class InputLayer(nn.Module):
@@ -108,6 +114,7 @@ class InputLayer(nn.Module):
         super().__init__()
         options = {"device": device, "dtype": dtype}
         norm, eps = norm_of(norm, NORMS[1:]), eps if norm is None or isinstance(norm, str) else norm.eps
+        self._initial = norm
         self.vocab, self.dim, self.eps, self.dropout = vocab, dim, eps, dropout
         self.scale = math.sqrt(dim) if scale == "sqrt" else float(scale)
         self.norm, self.segments_first = NORMS.index(norm and norm.kind), segments_first
@@ -121,23 +128,22 @@ class InputLayer(nn.Module):
         if isinstance(positions, str) and fold(positions) == "learned":
             self.positions = nn.Parameter(torch.empty(max_length, dim, **options))
         else:
-            sinusoid = sinusoid_of(positions, '"learned"')
-            rows = None if sinusoid is None else sinusoid_rows(sinusoid, max_length, dim).to(**options)
+            self._sinusoid = sinusoid_of(positions, '"learned"')
+            rows = None if self._sinusoid is None else torch.empty(max_length, dim, **options)
             self.register_buffer("positions", rows, persistent=False)
         self.reset_parameters()
-        with torch.no_grad():
-            for name in ("gamma", "beta"):
-                if getattr(norm, name, None) is not None:
-                    getattr(self, name).copy_(torch.as_tensor(getattr(norm, name)))
 
     def reset_parameters(self) -> None:
         for table in (self.weight, self.segments, self.positions):
             if isinstance(table, nn.Parameter):
                 nn.init.normal_(table, std=self.dim**-0.5)
-        if self.gamma is not None:
-            nn.init.ones_(self.gamma)
-        if self.beta is not None:
-            nn.init.zeros_(self.beta)
+        if isinstance(self.positions, Tensor) and not isinstance(self.positions, nn.Parameter):
+            fill_sinusoid(self.positions, self._sinusoid)
+        for name, otherwise in (("gamma", 1.0), ("beta", 0.0)):
+            vector, initial = getattr(self, name), getattr(self._initial, name, None)
+            if vector is not None:
+                with torch.no_grad():
+                    vector.copy_(torch.as_tensor(initial)) if initial is not None else vector.fill_(otherwise)
         if self.padding_idx is not None:
             with torch.no_grad():
                 self.weight[self.padding_idx].fill_(0)
@@ -172,12 +178,15 @@ class InputLayer(nn.Module):
             segments_first=self.segments_first,
             dropout=self.dropout if drops else 0.0,
         )
-        return _run(self, given)
+        return embed(given)
 
 
-def sinusoid_rows(sinusoid: inlay.Sinusoid, rows: int, dim: int) -> Tensor:
-    """Returns rows [rows, dim] of a sinusoid, each entry correctly rounded where the recipe is exact."""
-    return _core.sinusoid_rows(sinusoid.formula(dim), torch.arange(rows), "float32", torch.empty(rows, dim))
+def fill_sinusoid(buffer: Tensor, sinusoid: inlay.Sinusoid) -> None:
+    """Writes rows [rows, dim] of a sinusoid, each entry correctly rounded where the recipe is exact."""
+    if not buffer.is_meta:
+        rows = torch.empty(buffer.shape, device="cpu")
+        _core.sinusoid_rows(sinusoid.formula(rows.shape[1]), torch.arange(rows.shape[0], device="cpu"), "float32", rows)
+        buffer.copy_(rows)
 
 
 class PositionalEncoding(nn.Module):
@@ -188,8 +197,12 @@ class PositionalEncoding(nn.Module):
     ) -> None:
         super().__init__()
         self.dropout = dropout
-        sinusoid = sinusoid_of(sinusoid) or inlay.Sinusoid()
-        self.register_buffer("rows", sinusoid_rows(sinusoid, max_length, dim), persistent=False)
+        self._sinusoid = sinusoid_of(sinusoid) or inlay.Sinusoid()
+        self.register_buffer("rows", torch.empty(max_length, dim, dtype=torch.float32), persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        fill_sinusoid(self.rows, self._sinusoid)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         if start < 0 or start + x.shape[-2] > self.rows.shape[0]:

@@ -14,7 +14,7 @@ from inlay import _core
 from inlay.names import choose
 from inlay.ngrams import COMBINES, MIXES
 
-from .operators import TAGS, is_recorded
+from .operators import OPERATOR, TAGS, way_of
 
 ARGUMENTS = (
     "Tensor ids, Tensor? offsets, Tensor? history, Tensor? history_lengths, Tensor[] data, Tensor?[] scales, "
@@ -301,14 +301,15 @@ class NGramEmbedding(nn.Module):
     ) -> Tensor:
         device = ids.device
         arrays = [None if array is None else array.cpu() for array in (ids, offsets, history, history_lengths)]
-        if is_recorded() and self._tensors is not None:
+        recorded = way_of(*arrays) == OPERATOR
+        if recorded and self._tensors is not None:
             combine = COMBINES.index(self.combine)
             rows = torch.ops.inlay.ngram(*arrays, *self._tensors, *self._hash, self._factor, combine, self.dtype)
         elif torch.compiler.is_compiling():
             rows = _call_outside(self, *arrays)
         else:
             rows = self.call(*arrays)
-        if self._learning and torch.is_grad_enabled() and not is_recorded():
+        if self._learning and torch.is_grad_enabled() and not recorded:
             rows = _NoGradient.apply(rows, *self._learning)
         return rows.to(device)
 

@@ -1,34 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""The operators torch.ops.inlay.forward and .backward: schemas, shapes for compilers, gradients; and embed().
+"""The operators torch.ops.inlay.forward and .backward, their gradients, and embed(), which chooses who computes.
 
-The kernels are those of the extension module, which reaches PyTorch by its stable shims, so that one binary serves all
-versions from 2.7 on.
+Operators are stateless: each call makes a layer, so that compiled and exported graphs hold tensors and numbers only.
 """
 
 import ctypes
-import pathlib
-import weakref
+import functools
 from typing import Any, Callable, NamedTuple, Optional
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
+from torch.autograd import forward_ad
 
 import inlay
 from inlay import _core
 
-ARGUMENTS = (
-    "Tensor ids, Tensor table, Tensor? positions, Tensor? segments, Tensor? gamma, Tensor? beta, "
-    "Tensor? position_ids, Tensor? segment_ids, Tensor? offsets, Tensor? weights, Tensor? seed, float scale, "
-    "int padding_id, SymInt start, int norm, float epsilon, bool segments_first, int pooling, float dropout"
-)
-
-# Pure functions that every compiler may call, and whose arguments keep their strides.
-TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
-
 
 class Arguments(NamedTuple):
-    """The arguments of the operators.
+    """The arguments of torch.ops.inlay.forward.
 
     positions and segments are tables; position_ids and segment_ids have the shape of ids. norm is that of
     inlay_norm, pooling that of inlay_pooling. padding_id is the token whose row is left out of pooled ones, and gets no
@@ -59,207 +50,88 @@ class Arguments(NamedTuple):
 NORMS = (None, "layer", "rms")
 POOLINGS = (None, "sum", "mean")
 DIFFERENTIABLE = ("table", "positions", "segments", "gamma", "beta")
-TABLES = DIFFERENTIABLE[:3]
-_PLACES = tuple(Arguments._fields.index(name) for name in DIFFERENTIABLE)
-# The first fields are tensors. Slices are of plain tuples: the compiler of PyTorch 2.7 knows none of named ones.
+# The first fields are tensors, ids and those of DIFFERENTIABLE before all. Slices are of plain tuples: the compiler of
+# PyTorch 2.7 knows none of named ones.
 _TENSORS = Arguments._fields.index("scale")
+_PARAMETERS = slice(1, 1 + len(DIFFERENTIABLE))
+_FIRST_OF_LAYER = Arguments._fields.index("norm")
 
-
-def _addresses() -> list[int]:
-    """Returns the addresses of the functions that the kernels need. libtorch_cpu is loaded already, with its libraries."""
-    library = ctypes.CDLL(str(pathlib.Path(torch.__file__).parent / "lib" / "libtorch_cpu.so"))
-    return [ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in _core.torch_names()]
-
+# Pure functions that every compiler may call, and whose arguments keep their strides.
+TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
 
 _library = torch.library.Library("inlay", "DEF")
-_library.define(f"forward({ARGUMENTS}) -> Tensor", tags=TAGS)
 _library.define(
-    f"backward(Tensor gradient, {ARGUMENTS}, Tensor(a!)? to_table, Tensor(b!)? to_positions, Tensor(c!)? to_segments) -> ()",
+    "forward(Tensor ids, Tensor table, Tensor? positions, Tensor? segments, Tensor? gamma, Tensor? beta, "
+    "Tensor? position_ids, Tensor? segment_ids, Tensor? offsets, Tensor? weights, Tensor? seed, float scale, "
+    "int padding_id, SymInt start, int norm, float epsilon, bool segments_first, int pooling, float dropout) -> Tensor",
     tags=TAGS,
 )
-_core.use_torch(_addresses())
-
-
-# ---- Shapes
-
-
-@torch.library.register_fake("inlay::forward", lib=_library)
-def _fake_forward(*values: Any) -> Tensor:
-    given = Arguments(*values)
-    dim = given.table.shape[1]
-    if given.offsets is not None:
-        rows = given.offsets.shape[0] - 1 if given.pooling else given.ids.shape[0]
-        return given.table.new_empty((rows, dim))
-    return given.table.new_empty((*(given.ids.shape[:-1] if given.pooling else given.ids.shape), dim))
-
-
-@torch.library.register_fake("inlay::backward", lib=_library)
-def _fake_backward(*_values: Any) -> None:
-    """Only adds to tensors that are there."""
-
-
-# ---- Gradients
-
-
-def _through_dropout(given: Arguments, gradient: Tensor) -> Tensor:
-    """Multiplies by the mask, which a layer over a table of ones with the same seed makes."""
-    if given.dropout == 0.0:
-        return gradient
-    ones = Arguments(
-        torch.zeros_like(given.ids), gradient.new_ones(1, gradient.shape[-1]), seed=given.seed, dropout=given.dropout
-    )
-    return gradient * torch.ops.inlay.forward(*ones)
-
-
-def _through_norm(given: Arguments, gradient: Tensor) -> tuple[Tensor, Optional[Tensor], Optional[Tensor]]:
-    """Returns the gradients of the sum, of gamma and of beta. The sum is computed again instead of being kept."""
-    if given.norm == 0:
-        return gradient, None, None
-    bare = given._replace(gamma=None, beta=None, norm=0, epsilon=0.0, dropout=0.0, seed=None)
-    x = torch.ops.inlay.forward(*bare).float()
-    dim = x.shape[-1:]
-    rows = tuple(range(x.dim() - 1))
-    if given.norm == 1:
-        _, mean, factor = torch.ops.aten.native_layer_norm(x, dim, None, None, given.epsilon)
-        normal = (x - mean) * factor
-    else:
-        factor = torch.rsqrt(x.square().mean(-1, keepdim=True) + given.epsilon)
-        normal = x * factor
-    along = gradient * given.gamma if given.gamma is not None else gradient
-    through = along - normal * (along * normal).mean(-1, keepdim=True)
-    if given.norm == 1:
-        through = through - along.mean(-1, keepdim=True)
-    return (
-        factor * through,
-        (gradient * normal).sum(rows) if given.gamma is not None else None,
-        gradient.sum(rows) if given.beta is not None else None,
-    )
-
-
-def _zeros(table: Tensor) -> Tensor:
-    return torch.zeros(table.shape, dtype=torch.float32)
-
-
-def _pooled_zeros(table: Tensor) -> Tensor:
-    return _core.zeros(tuple(table.shape), table)
-
-
-def gradients(
-    given: Arguments, gradient: Tensor, needed: tuple[bool, ...], zeros: Callable[[Tensor], Tensor] = _zeros
-) -> list[Optional[Tensor]]:
-    """Returns a gradient for each name of DIFFERENTIABLE, or None where it is not needed."""
-    originals = [getattr(given, name) if need else None for name, need in zip(DIFFERENTIABLE, needed)]
-    gradient, gamma, beta = _through_norm(given, _through_dropout(given, gradient.float()))
-    bare = given._replace(gamma=None, beta=None, norm=0, epsilon=0.0, dropout=0.0, seed=None)
-    tables = [None if table is None else zeros(table) for table in originals[: len(TABLES)]]
-    torch.ops.inlay.backward(gradient.contiguous(), *bare, *tables)
-    return [
-        None if original is None or found is None else found.to(original.dtype)
-        for original, found in zip(originals, (*tables, gamma, beta))
-    ]
-
-
-def _save(ctx: Any, given: Arguments) -> None:
-    ctx.save_for_backward(*tuple(given)[:_TENSORS])
-    ctx.others = tuple(given)[_TENSORS:]
-
-
-def _differentiate(
-    ctx: Any, gradient: Tensor, needed: tuple[bool, ...], zeros: Callable[[Tensor], Tensor] = _zeros
-) -> tuple[Optional[Tensor], ...]:
-    """Returns a gradient for each of Arguments, most of which have none."""
-    given = Arguments(*ctx.saved_tensors, *ctx.others)
-    found = gradients(given, gradient, tuple(needed[place] for place in _PLACES), zeros)
-    by_place = dict(zip(_PLACES, found))
-    return tuple(by_place.get(place) for place in range(len(given)))
-
-
-torch.library.register_autograd(
-    "inlay::forward",
-    lambda ctx, gradient: _differentiate(ctx, gradient, ctx.needs_input_grad),
-    setup_context=lambda ctx, inputs, output: _save(ctx, Arguments(*inputs)),
-    lib=_library,
+# rows are those of the tables, 0 for none; wanted are the tables whose gradients are returned. The others are empty.
+_library.define(
+    "backward(Tensor gradient, Tensor ids, Tensor? position_ids, Tensor? segment_ids, Tensor? offsets, Tensor? weights, "
+    "SymInt[] rows, bool[] wanted, float scale, int padding_id, SymInt start, int pooling) -> (Tensor, Tensor, Tensor)",
+    tags=TAGS,
 )
 
 
-class _Eager(torch.autograd.Function):
-    """The same gradients with less overhead, and the output from the pool."""
+# ---- Who computes
 
-    @staticmethod
-    def forward(ctx: Any, owner: Any, *values: Any) -> Tensor:
-        given = Arguments(*values)
-        _save(ctx, given)
-        return _call(owner, given)
+TORCH, DIRECT, OPERATOR = range(3)
 
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Optional[Tensor], ...]:
-        return None, *_differentiate(ctx, gradient, ctx.needs_input_grad[1:], _pooled_zeros)
+PLAIN = (Tensor, torch.nn.Parameter)
+_RECORDED = (FakeTensor, FunctionalTensor)
+_TABLE_TYPES = (torch.float32, torch.float16, torch.bfloat16)
+_ID_TYPES = (torch.int64, torch.int32)
 
 
-# ---- Direct calls
-
-# The layer of each owner's latest call, which holds the memory of its tensors, and what it was made of.
-_layers: weakref.WeakKeyDictionary[Any, tuple[Any, Any]] = weakref.WeakKeyDictionary()
-
-
-def _layer(owner: Any, given: Arguments) -> Any:
-    """Returns the layer of these tensors and options, made again only if one of them has changed."""
-    made_of: list[Any] = [given.scale, given.norm, given.epsilon, given.segments_first, given.pooling, given.padding_id]
-    for tensor in given[_PLACES[0] : _PLACES[-1] + 1]:
-        if tensor is None:
-            made_of.append(None)
-        else:
-            made_of += (tensor.data_ptr(), tensor.shape, tensor.stride(), tensor.dtype)
-    known = _layers.get(owner)
-    if known is not None and known[0] == made_of:
-        return known[1]
-    norm = None
-    if given.norm == 1:
-        norm = inlay.LayerNorm(given.gamma, given.beta, given.epsilon)
-    elif given.norm == 2:
-        norm = inlay.RMSNorm(given.gamma, given.epsilon)
-    layer = inlay.Layer(
-        given.table,
-        scale=given.scale,
-        positions=given.positions,
-        segments=given.segments,
-        norm=norm,
-        padding_id=given.padding_id if given.pooling and given.padding_id >= 0 else None,
-        pooling=POOLINGS[given.pooling],
-        segments_first=given.segments_first,
-        dtype=given.table.dtype,
-    )
-    _layers[owner] = (made_of, layer)
-    return layer
+def way_of(*tensors: Optional[Tensor]) -> int:
+    """Returns who computes with these tensors: a DIRECT call; the OPERATOR if a compiler, a tracer or a dispatch mode
+    records operators; TORCH for classes that extend tensors, other devices, torch.func and forward-mode derivatives."""
+    recorded = torch.compiler.is_compiling() or torch._C._is_tracing() or torch._C._len_torch_dispatch_stack() > 0
+    for tensor in tensors:
+        if tensor is not None:
+            kind = type(tensor)
+            if kind not in PLAIN:
+                if kind not in _RECORDED:
+                    return TORCH
+                recorded = True
+            if not tensor.is_cpu or tensor.is_nested:
+                return TORCH
+    if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
+        return TORCH
+    return OPERATOR if recorded else DIRECT
 
 
-def _call(owner: Any, given: Arguments) -> Tensor:
-    """Calls a layer without PyTorch's dispatcher. The output comes from the pool."""
-    key, step = given.seed.tolist() if given.seed is not None else (0, 0)
-    return _layer(owner, given)(
-        given.ids,
-        start=given.start if given.positions is not None and given.position_ids is None else None,
-        positions=given.position_ids,
-        segments=given.segment_ids,
-        offsets=given.offsets,
-        weights=given.weights,
-        dropout=given.dropout,
-        key=key % 2**64,
-        step=step % 2**64,
-    )
+def way_of_layer(given: Arguments) -> int:
+    """Returns who computes a layer: PyTorch also for types that the kernels do not have, and for tables of nothing."""
+    way = way_of(*tuple(given)[:_TENSORS])
+    if way == TORCH or given.ids.dtype not in _ID_TYPES or given.table.dtype not in _TABLE_TYPES:
+        return TORCH
+    for vector in (given.gamma, given.beta):
+        if vector is not None and vector.dtype != torch.float32:
+            return TORCH
+    for table in (given.table, given.positions, given.segments):
+        if table is not None and 0 in table.shape:
+            return TORCH
+    return way
 
 
-# ---- What callers use
+def embed(given: Arguments, otherwise: Optional[Callable[[], Tensor]] = None) -> Tensor:
+    """Computes a layer. `otherwise` is PyTorch's way, at first reference()."""
+    way = way_of_layer(given)
+    if way == TORCH:
+        return reference(given) if otherwise is None else otherwise()
+    if way == OPERATOR:
+        return torch.ops.inlay.forward(*given)
+    if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in given[_PARAMETERS]):
+        return _Forward.apply(_call, *given)
+    return _call(*given)
 
 
 def reference(given: Arguments) -> Tensor:
-    """Computes the same with PyTorch's operators, for devices, types and transforms that the kernels do not have.
-
-    Its dropout draws another mask, and pooling takes no offsets.
-    """
+    """Computes the same with PyTorch's operators. Its dropout draws another mask, and pooling takes no offsets."""
     x = torch.nn.functional.embedding(given.ids, given.table, given.padding_id if given.padding_id >= 0 else None)
-    x = x * given.scale
+    x = x if given.scale == 1.0 else x * given.scale
     terms = []
     if given.positions is not None:
         at = given.position_ids
@@ -276,60 +148,290 @@ def reference(given: Arguments) -> Tensor:
     elif given.norm == 2:
         x = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + given.epsilon)
         x = x if given.gamma is None else x * given.gamma
-    return torch.nn.functional.dropout(x, given.dropout, training=given.dropout > 0)
-
-
-_TABLE_TYPES = (torch.float32, torch.float16, torch.bfloat16)
-_ID_TYPES = (torch.int64, torch.int32)
-_PLAIN = (Tensor, torch.nn.Parameter)
-
-
-def is_recorded() -> bool:
-    """Returns whether a compiler, a tracer or a dispatch mode must see an operator."""
-    return torch.compiler.is_compiling() or torch._C._is_tracing() or torch._C._len_torch_dispatch_stack() > 0
-
-
-def _is_transformed() -> bool:
-    """Returns whether torch.func.grad or vmap is at work, which know no gradients of operators of others."""
-    return not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None
-
-
-def fits(given: Arguments) -> bool:
-    """Returns whether the kernels take these tensors: on the CPU, of their types, and not of torch.func."""
-    if given.ids.dtype not in _ID_TYPES or given.table.dtype not in _TABLE_TYPES or _is_transformed():
-        return False
-    if any(tensor is not None and tensor.dtype != torch.float32 for tensor in (given.gamma, given.beta)):
-        return False
-    return all(tensor is None or tensor.is_cpu for tensor in tuple(given)[:_TENSORS])
-
-
-def _contiguous(given: Arguments) -> Arguments:
-    return Arguments(
-        *(None if t is None else t.contiguous() for t in tuple(given)[:_TENSORS]), *tuple(given)[_TENSORS:]
-    )
-
-
-def _with_rows(given: Arguments) -> Arguments:
-    """Copies tables and vectors that direct calls cannot read: those whose rows are not contiguous, or overlap."""
-    copies = {
-        name: tensor.contiguous()
-        for name, tensor in zip(DIFFERENTIABLE, given[_PLACES[0] : _PLACES[-1] + 1])
-        if tensor is not None and (tensor.stride(-1) != 1 or tensor.stride(0) < tensor.shape[-1] * (tensor.dim() - 1))
-    }
-    return given._replace(**copies) if copies else given
-
-
-def embed(owner: Any, given: Arguments) -> Tensor:
-    """Computes the layer by the shortest way there is: the operator where something records operators, else a direct
-    call, in training with gradients. `owner` is the module whose layer is kept."""
-    tensors = [tensor for tensor in tuple(given)[:_TENSORS] if tensor is not None]
-    if is_recorded() or any(type(tensor) not in _PLAIN for tensor in tensors):
-        return torch.ops.inlay.forward(*_contiguous(given))
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-        return _Eager.apply(owner, *_contiguous(given))
-    return _call(owner, _with_rows(given))
+    return x if given.seed is None else torch.nn.functional.dropout(x, given.dropout)
 
 
 def new_seed() -> Tensor:
     """Returns a random seed of dropout, from PyTorch's generator."""
-    return torch.randint(2**62, (2,), dtype=torch.int64)
+    return torch.randint(2**62, (2,), dtype=torch.int64, device="cpu")
+
+
+# ---- Calls
+
+# Layers by what they are made of: options, and addresses and shapes of tensors. They do not own their tensors, whose
+# memory is freed when PyTorch frees it. None was called once: the first layer is one for a single call, and learns
+# nothing from it.
+_layers: dict[Any, Any] = {}
+MAX_LAYERS = 256
+
+
+def _kept(made_of: Any, make: Callable[..., Any]) -> Any:
+    """Returns the layer that is kept, or a new one, which is kept from the second time on."""
+    layer = _layers.get(made_of)
+    if layer is None:
+        again = made_of in _layers
+        layer = make(learning=again)._disown()
+        if len(_layers) == MAX_LAYERS:
+            _layers.pop(next(iter(_layers)), None)
+        _layers[made_of] = layer if again else None
+    return layer
+
+
+def _readable(table: Optional[Tensor]) -> Optional[Tensor]:
+    """Returns a tensor whose rows are contiguous and do not overlap: a copy if need be."""
+    if table is None or not (
+        table.stride(-1) != 1 or table.stride(0) < table.shape[-1] * (table.dim() - 1) or table.is_neg()
+    ):
+        return table
+    return table.resolve_neg().contiguous()
+
+
+def _layer(given: Arguments, parameters: list[Optional[Tensor]], learning: bool) -> Any:
+    table, positions, segments, gamma, beta = parameters
+    norm = None
+    if given.norm == 1:
+        norm = inlay.LayerNorm(gamma, beta, given.epsilon)
+    elif given.norm == 2:
+        norm = inlay.RMSNorm(gamma, given.epsilon)
+    return inlay.Layer(
+        table,
+        scale=given.scale,
+        positions=positions,
+        segments=segments,
+        norm=norm,
+        padding_id=given.padding_id if given.pooling and given.padding_id >= 0 else None,
+        pooling=POOLINGS[given.pooling],
+        segments_first=given.segments_first,
+        dtype=given.table.dtype,
+        learning=learning,
+    )
+
+
+def _call(*values: Any) -> Tensor:
+    """Calls a layer without PyTorch's dispatcher. The output comes from the pool."""
+    given = Arguments._make(values)
+    parameters = [_readable(tensor) for tensor in values[_PARAMETERS]]
+    places = [None if t is None else (t.data_ptr(), t.shape, t.stride(), t.dtype) for t in parameters]
+    made_of = (*places, given.scale, given.padding_id, *values[_FIRST_OF_LAYER:-1])
+    layer = _kept(made_of, functools.partial(_layer, given, parameters))
+    if not any(tensor is not None for tensor in values[_PARAMETERS.stop : _TENSORS]):
+        return layer(given.ids, start=given.start) if given.start else layer(given.ids)
+    key, step = given.seed.tolist() if given.seed is not None else (0, 0)
+    return layer(
+        given.ids,
+        start=given.start if given.positions is not None and given.position_ids is None else None,
+        positions=given.position_ids,
+        segments=given.segment_ids,
+        offsets=given.offsets,
+        weights=given.weights,
+        dropout=given.dropout,
+        key=key % 2**64,
+        step=step % 2**64,
+    )
+
+
+def _unread(rows: int, dim: int) -> Optional[memoryview]:
+    """Returns a table at addresses that no process has: gradients read no table. Returns None for no rows."""
+    numbers = (ctypes.c_float * (rows * dim)).from_address(2**63)
+    return memoryview(numbers).cast("B").cast("f", (rows, dim)) if rows else None
+
+
+def _layer_of_gradients(
+    rows: list[int], dim: int, scale: float, padding_id: int, pooling: int, learning: bool
+) -> Any:
+    table, positions, segments = (_unread(n, dim) for n in rows)
+    return inlay.Layer(
+        table,
+        scale=scale,
+        positions=positions,
+        segments=segments,
+        padding_id=padding_id if padding_id >= 0 else None,
+        zero_rows="bare" if pooling else "positioned",
+        pooling=POOLINGS[pooling],
+        learning=learning,
+    )
+
+
+def _call_backward(
+    gradient: Tensor,
+    ids: Tensor,
+    position_ids: Optional[Tensor],
+    segment_ids: Optional[Tensor],
+    offsets: Optional[Tensor],
+    weights: Optional[Tensor],
+    rows: list[int],
+    wanted: list[bool],
+    scale: float,
+    padding_id: int,
+    start: int,
+    pooling: int,
+) -> tuple[Tensor, ...]:
+    """Returns the gradients of tables: float32 from the pool, summed in the order of ids."""
+    dim = gradient.shape[-1]
+    made_of = (tuple(rows), dim, scale, padding_id, pooling)
+    layer = _kept(made_of, functools.partial(_layer_of_gradients, *made_of))
+    found = tuple(_core.zeros((n, dim) if want else (0, dim), gradient) for n, want in zip(rows, wanted))
+    layer._backward(
+        tuple(table if want else None for table, want in zip(found, wanted)),
+        ids,
+        gradient.float().contiguous(),
+        start=start if rows[1] and position_ids is None else None,
+        positions=position_ids,
+        segments=segment_ids,
+        offsets=offsets,
+        weights=weights,
+    )
+    return found
+
+
+# ---- Gradients
+
+
+def _through_dropout(given: Arguments, gradient: Tensor) -> Tensor:
+    """Multiplies by the mask, which a layer over a table of ones with the same seed makes."""
+    if given.dropout == 0.0:
+        return gradient
+    ids = torch.zeros(gradient.shape[:-1], dtype=torch.int64, device=gradient.device)
+    ones = Arguments(ids, gradient.new_ones(1, gradient.shape[-1]), seed=given.seed, dropout=given.dropout)
+    return gradient * torch.ops.inlay.forward(*ones)
+
+
+def _through_norm(given: Arguments, gradient: Tensor) -> tuple[Tensor, Optional[Tensor], Optional[Tensor]]:
+    """Returns the gradients of the sum, of gamma and of beta. The sum is computed again instead of being kept."""
+    if given.norm == 0:
+        return gradient, None, None
+    bare = given._replace(gamma=None, beta=None, norm=0, epsilon=0.0, dropout=0.0, seed=None)
+    x = torch.ops.inlay.forward(*bare).float()
+    if given.norm == 1:
+        dim, wanted = x.shape[-1:], [True, given.gamma is not None, given.beta is not None]
+        _, mean, factor = torch.ops.aten.native_layer_norm(x, dim, None, None, given.epsilon)
+        return torch.ops.aten.native_layer_norm_backward(
+            gradient, x, dim, mean, factor, given.gamma, given.beta, wanted
+        )
+    factor = torch.rsqrt(x.square().mean(-1, keepdim=True) + given.epsilon)
+    normal = x * factor
+    along = gradient if given.gamma is None else gradient * given.gamma
+    through = factor * (along - normal * (along * normal).mean(-1, keepdim=True))
+    return through, None if given.gamma is None else (gradient * normal).flatten(0, -2).sum(0), None
+
+
+class _Forward(torch.autograd.Function):
+    """A call of a layer, `compute`, with gradients. Tables are kept only if a norm needs the sum of their rows again."""
+
+    @staticmethod
+    def forward(ctx: Any, compute: Callable[..., Tensor], *values: Any) -> Tensor:
+        given = Arguments(*values)
+        ctx.tables = [None if t is None else (t.shape[0], t.dtype) for t in given[_PARAMETERS]]
+        if given.norm == 0:
+            given = given._replace(table=None, positions=None, segments=None)
+        ctx.save_for_backward(*tuple(given)[:_TENSORS])
+        ctx.others = tuple(given)[_TENSORS:]
+        return compute(*values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Optional[Tensor], ...]:
+        given = Arguments(*ctx.saved_tensors, *ctx.others)
+        wanted = ctx.needs_input_grad[2 : 2 + len(DIFFERENTIABLE)]
+        gradient, gamma, beta = _through_norm(given, _through_dropout(given, gradient.float()))
+        found: tuple[Optional[Tensor], ...] = (None, None, None)
+        if any(wanted[:3]):
+            found = torch.ops.inlay.backward(
+                gradient,
+                given.ids,
+                given.position_ids,
+                given.segment_ids,
+                given.offsets,
+                given.weights,
+                [0 if table is None else table[0] for table in ctx.tables[:3]],
+                wanted[:3],
+                given.scale,
+                given.padding_id,
+                given.start,
+                given.pooling,
+            )
+        gradients = [
+            found.to(table[1]) if want and table is not None and found is not None else None
+            for found, table, want in zip((*found, gamma, beta), ctx.tables, wanted)
+        ]
+        return None, None, *gradients, *[None] * (len(given) - 1 - len(DIFFERENTIABLE))
+
+
+class _Backward(torch.autograd.Function):
+    """The gradients of tables. They are linear in the gradient of the output, so their derivative is a layer again."""
+
+    @staticmethod
+    def forward(ctx: Any, compute: Callable[..., tuple[Tensor, ...]], *values: Any) -> tuple[Tensor, ...]:
+        ctx.save_for_backward(*values[1:6])
+        ctx.others = values[6:]
+        return compute(*values)
+
+    @staticmethod
+    def backward(ctx: Any, *tables: Tensor) -> tuple[Optional[Tensor], ...]:
+        rows, wanted, scale, padding_id, start, pooling = ctx.others
+        ids, position_ids, segment_ids, offsets, weights = ctx.saved_tensors
+        table, positions, segments = (t if want else None for t, want in zip(tables, wanted))
+        if table is None:
+            table = tables[0].new_zeros(rows[0], tables[0].shape[-1])
+        elif padding_id >= 0:
+            table = table.index_fill(0, torch.tensor([padding_id], device=table.device), 0.0)
+        given = Arguments(
+            ids,
+            table,
+            positions,
+            segments,
+            position_ids=None if positions is None else position_ids,
+            segment_ids=None if segments is None else segment_ids,
+            offsets=offsets,
+            weights=weights,
+            scale=scale,
+            padding_id=padding_id,
+            start=start,
+            pooling=pooling,
+        )
+        return None, torch.ops.inlay.forward(*given), *[None] * 11
+
+
+# ---- Registration
+
+
+def _register(name: str, kernel: Callable[..., Any], differentiable: Any) -> None:
+    operator = getattr(torch.ops.inlay, name).default
+
+    def below(*values: Any) -> Any:
+        with torch._C._AutoDispatchBelowAutograd():
+            return operator(*values)
+
+    def with_gradients(*values: Any) -> Any:
+        tensors = [value for value in values if isinstance(value, Tensor)]
+        dual = forward_ad._current_level >= 0
+        if dual and any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
+            raise NotImplementedError(f"inlay::{name} has no forward-mode derivative: call a module of inlay.torch")
+        compute = kernel if way_of(*tensors) == DIRECT else below  # a second dispatch takes longer than a small call
+        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+            return differentiable.apply(compute, *values)
+        return compute(*values)
+
+    _library.impl(name, kernel, "CPU")
+    _library.impl(name, with_gradients, "Autograd")
+
+
+_register("forward", _call, _Forward)
+_register("backward", _call_backward, _Backward)
+
+
+@torch.library.register_fake("inlay::forward", lib=_library)
+def _fake_forward(*values: Any) -> Tensor:
+    given = Arguments(*values)
+    dim = given.table.shape[1]
+    if given.offsets is not None:
+        rows = given.offsets.shape[0] - 1 if given.pooling else given.ids.shape[0]
+        return given.table.new_empty((rows, dim))
+    return given.table.new_empty((*(given.ids.shape[:-1] if given.pooling else given.ids.shape), dim))
+
+
+@torch.library.register_fake("inlay::backward", lib=_library)
+def _fake_backward(gradient: Tensor, *others: Any) -> tuple[Tensor, ...]:
+    rows, wanted, dim = others[5], others[6], gradient.shape[-1]
+    return tuple(
+        gradient.new_empty((n if want else 0, dim), dtype=torch.float32) for n, want in zip(rows, wanted)
+    )

@@ -50,6 +50,7 @@ void operation_init(struct operation *operation)
 {
     memset(operation, 0, sizeof *operation);
     operation->spec = inlay_layer_spec_default(&operation->tables[OPERAND_TABLE]);
+    operation->spec.learning = INLAY_LEARNING_OFF; /* a layer of one call would try strategies and use none */
     operation->batch = inlay_batch_i32(NULL, 1, 1, 0);
 }
 
@@ -314,55 +315,6 @@ inlay_status operation_run(const struct operation *operation, char text[ERROR_TE
     if (status == INLAY_OK)
         status = inlay_forward(layer, &operation->batch, out->data, spec.tokens->dim * dtype_infos[out->dtype].bytes,
                                executor_of(operation, out->dtype, &executor), &fault);
-    inlay_layer_destroy(layer);
-    return report(operation, status, &fault, text);
-}
-
-/* Finds where the gradients of each table are added; null where they are absent. */
-static inlay_status read_targets(const struct operation *operation, const struct tensor to[OPERAND_TABLES],
-                                 void *targets[OPERAND_TABLES], char text[ERROR_TEXT_BYTES])
-{
-    for (enum operand i = OPERAND_TABLE; i < OPERAND_TABLES; i++) {
-        const struct tensor *table = &operation->operands[i];
-        if (to[i].given && (!table->given || to[i].dtype != DTYPE_F32 || !same_shape(&to[i], table))) {
-            snprintf(text, ERROR_TEXT_BYTES, "the gradient of %s is not float32 of its shape", infos[i].name);
-            return INLAY_ERROR_SHAPE;
-        }
-        targets[i] = to[i].data;
-    }
-    return INLAY_OK;
-}
-
-inlay_status operation_add_gradients(const struct operation *operation, const struct tensor *gradient,
-                                     const struct tensor to[OPERAND_TABLES], char text[ERROR_TEXT_BYTES])
-{
-    const size_t dim = operation->spec.tokens->dim;
-    inlay_layer_spec spec = operation->spec;
-    inlay_layer *layer = NULL;
-    inlay_executor executor;
-    inlay_fault fault;
-    void *targets[OPERAND_TABLES];
-    if (gradient->dtype != DTYPE_F32 || !same_shape(gradient, &operation->out)) {
-        snprintf(text, ERROR_TEXT_BYTES, "gradient is not float32 of the shape of the output");
-        return INLAY_ERROR_SHAPE;
-    }
-    if (spec.norm != INLAY_NORM_NONE || operation->batch.dropout != 0) {
-        snprintf(text, ERROR_TEXT_BYTES, "the gradients of norm and dropout are not computed here");
-        return INLAY_ERROR_OPTION;
-    }
-    inlay_status status = read_targets(operation, to, targets, text);
-    if (status != INLAY_OK)
-        return status;
-    inlay_gradients gradients = inlay_gradients_none(dim);
-    gradients.tokens = targets[OPERAND_TABLE];
-    gradients.positions = targets[OPERAND_POSITIONS];
-    gradients.segments = targets[OPERAND_SEGMENTS];
-    spec.out_type = INLAY_F32;
-    spec.zero_rows = spec.pooling == INLAY_POOLING_NONE ? INLAY_ZERO_ROWS_POSITIONED : INLAY_ZERO_ROWS_BARE;
-    status = inlay_layer_create(&spec, NULL, &layer);
-    if (status == INLAY_OK)
-        status = inlay_backward(layer, &operation->batch, gradient->data, dim * sizeof(float), &gradients,
-                                executor_of(operation, DTYPE_F32, &executor), &fault);
     inlay_layer_destroy(layer);
     return report(operation, status, &fault, text);
 }

@@ -69,8 +69,3 @@ inlay_status operation_check(struct operation *operation, char text[ERROR_TEXT_B
 
 /* Writes the output of an operation that was checked. */
 inlay_status operation_run(const struct operation *operation, char text[ERROR_TEXT_BYTES]);
-
-/* Adds the gradients of the tables of an operation that was checked to `to`, which are float32, shaped as the tables,
-   or absent. `gradient` is that of the output, float32. A norm and dropout are errors. */
-inlay_status operation_add_gradients(const struct operation *operation, const struct tensor *gradient,
-                                     const struct tensor to[OPERAND_TABLES], char text[ERROR_TEXT_BYTES]);

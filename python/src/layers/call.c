@@ -321,18 +321,32 @@ static inlay_status forward(const struct call *call, const struct layer_facts *l
     return status;
 }
 
-int call_run(struct call *call, const struct layer_facts *layer)
+/* Runs the call, or its backward pass if there are gradients. Returns -1 with an exception. */
+static int run(struct call *call, const struct layer_facts *layer, const inlay_gradients *gradients)
 {
     inlay_fault fault;
     inlay_executor executor;
     const inlay_executor *threads;
+    const struct output *output = &call->output;
     PyThreadState *thread = release_gil(call, layer, &executor, &threads);
-    const inlay_status status = forward(call, layer, threads, &fault);
+    const inlay_status status = gradients == NULL ? forward(call, layer, threads, &fault)
+                                                  : inlay_backward(layer->handle, &call->batch, output->data,
+                                                                   output->stride_bytes, gradients, threads, &fault);
     threads_restore_gil(thread);
     if (status == INLAY_OK)
         return 0;
     raise_fault(call, layer, status, &fault);
     return -1;
+}
+
+int call_run(struct call *call, const struct layer_facts *layer)
+{
+    return run(call, layer, NULL);
+}
+
+int call_backward(struct call *call, const struct layer_facts *layer, const inlay_gradients *gradients)
+{
+    return run(call, layer, gradients);
 }
 
 PyObject *call_explain(struct call *call, const struct layer_facts *layer)

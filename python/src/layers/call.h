@@ -17,10 +17,11 @@ struct layer_facts {
     const inlay_layer *handle;
     Py_ssize_t dim;
     enum dtype dtype;
-    size_t threads;          /* 0: as many as inlay.set_num_threads() said */
-    int64_t start;           /* of calls that are told none */
-    struct open_file *file;  /* that rows come from; null: they are in memory */
-    const inlay_table *rows; /* the table of these */
+    size_t threads;           /* 0: as many as inlay.set_num_threads() said */
+    int64_t start;            /* of calls that are told none */
+    struct open_file *file;   /* that rows come from; null: they are in memory */
+    const inlay_table *rows;  /* the table of these */
+    Py_ssize_t table_rows[3]; /* of tokens, learned positions and segments; 0: absent */
     bool positioned, learned, segmented, pooled, skips;
 };
 
@@ -64,6 +65,10 @@ int call_begin(struct call *call, const struct layer_facts *layer, PyObject *con
 
 /* Runs the call. Returns -1 with an exception. */
 int call_run(struct call *call, const struct layer_facts *layer);
+
+/* Adds to the gradients of tables. The output of the call is the gradient of its output, which is read. Returns -1 with
+   an exception. */
+int call_backward(struct call *call, const struct layer_facts *layer, const inlay_gradients *gradients);
 
 /* Ends a call. Returns its result, or null if `failed`. */
 PyObject *call_end(struct call *call, PyObject *like, bool failed);

@@ -68,6 +68,48 @@ static PyObject *layer_time(PyObject *self, PyObject *args)
     return failed ? NULL : PyFloat_FromDouble(seconds / (double)(calls > 0 ? calls : 1));
 }
 
+/* layer._backward(targets, ids, gradient, ...): adds the gradients of tokens, learned positions and segments to the
+   float32 tensors [rows, dim] of a tuple, whose items may be None. The other arguments are those of the call, with the
+   gradient of its output for `out`. */
+static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    const struct layer_facts *facts = &layer_of(self)->facts;
+    inlay_gradients gradients = inlay_gradients_none((size_t)facts->dim);
+    const void *targets[3] = {NULL};
+    struct view views[3] = {{.data = NULL}};
+    PyObject *arguments[ARGUMENTS_MOST];
+    struct call call;
+    if (call_sort(arguments, args + 1, (size_t)count - 1, names) < 0 || call_begin(&call, facts, arguments) < 0)
+        return NULL;
+    int failed = 0;
+    for (Py_ssize_t i = 0; i < 3 && !failed; i++) {
+        PyObject *target = PyTuple_GetItem(args[0], i);
+        const Py_ssize_t shape[] = {facts->table_rows[i], facts->dim};
+        failed = target == NULL || view_keep(&views[i], target, "a gradient", DTYPE_F32, 2, shape, &targets[i]) < 0;
+    }
+    gradients.tokens = views[0].data;
+    gradients.positions = views[1].data;
+    gradients.segments = views[2].data;
+    failed = failed || call_backward(&call, facts, &gradients) < 0;
+    for (int i = 0; i < 3; i++)
+        view_release(&views[i]);
+    call_end(&call, NULL, true);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+/* layer._disown(): gives the arrays of the layer back. The caller then makes sure that their memory is the same and
+   alive in each call. */
+static PyObject *layer_disown(PyObject *self, PyObject *Py_UNUSED(args))
+{
+    struct layer *layer = layer_of(self);
+    Py_CLEAR(layer->tokens);
+    Py_CLEAR(layer->positions);
+    Py_CLEAR(layer->segments);
+    view_release(&layer->gamma);
+    view_release(&layer->beta);
+    return Py_NewRef(self);
+}
+
 /* ---- Layers of files -------------------------------------------------------------------------------------------- */
 
 /* Lets the library make the layer. Returns -1 with an exception. */
@@ -199,6 +241,8 @@ static PyObject *get_complete(PyObject *self, void *Py_UNUSED(closure))
 static PyObject *layer_repr(PyObject *self)
 {
     const struct layer *layer = layer_of(self);
+    if (layer->tokens == NULL)
+        return PyUnicode_FromString("inlay.Layer()");
     const inlay_table *table = table_view(layer->tokens);
     return PyUnicode_FromFormat("inlay.Layer(%s [%zu, %zu] -> %s)", option_name((int)table->type, &option_elements),
                                 table->rows, table->dim, dtype_infos[layer->facts.dtype].name);
@@ -210,6 +254,8 @@ int layer_init(PyObject *module)
         {"explain", (PyCFunction)(void (*)(void))layer_explain, METH_FASTCALL | METH_KEYWORDS,
          "Returns how a call with these arguments would run, as a text for people."},
         {"_time", layer_time, METH_VARARGS, NULL},
+        {"_backward", (PyCFunction)(void (*)(void))layer_backward, METH_FASTCALL | METH_KEYWORDS, NULL},
+        {"_disown", layer_disown, METH_NOARGS, NULL},
         {NULL, NULL, 0, NULL},
     };
     static PyGetSetDef properties[] = {

@@ -188,6 +188,8 @@ void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const in
         /* Ids of tables with a mapping are not those of rows. */
         .file = spec->token_mapping == NULL ? table_file(layer->tokens) : NULL,
         .rows = table_view(layer->tokens),
+        .table_rows = {(Py_ssize_t)spec->tokens->rows, spec->positions != NULL ? (Py_ssize_t)spec->positions->rows : 0,
+                       spec->segments != NULL ? (Py_ssize_t)spec->segments->rows : 0},
         .positioned = spec->sinusoid != NULL || spec->positions != NULL,
         .learned = spec->positions != NULL,
         .segmented = spec->segments != NULL,
