@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { KIND_TABLE, KIND_IDS, KIND_FLOAT32, KIND_INT64, KIND_BYTES };
+enum kind { KIND_TABLE, KIND_IDS, KIND_FLOAT32, KIND_BYTES };
 
 static const struct {
     const char *name;
@@ -23,17 +23,9 @@ static const struct {
     [OPERAND_SEGMENT_IDS] = {"segment_ids", KIND_IDS},
     [OPERAND_GAMMA] = {"gamma", KIND_FLOAT32},
     [OPERAND_BETA] = {"beta", KIND_FLOAT32},
-    [OPERAND_WEIGHTS] = {"weights", KIND_FLOAT32},
-    [OPERAND_OFFSETS] = {"offsets", KIND_INT64},
-    [OPERAND_SEED] = {"seed", KIND_INT64},
     [OPERAND_SCALES] = {"scales", KIND_FLOAT32},
     [OPERAND_ZEROS] = {"zeros", KIND_BYTES},
 };
-
-const char *operand_name(enum operand operand)
-{
-    return infos[operand].name;
-}
 
 bool tensor_set_shape(struct tensor *tensor, size_t dims, const int64_t *shape)
 {
@@ -42,7 +34,6 @@ bool tensor_set_shape(struct tensor *tensor, size_t dims, const int64_t *shape)
     tensor->dims = (int)dims;
     for (size_t i = 0; i < dims; i++)
         tensor->shape[i] = (Py_ssize_t)shape[i];
-    tensor->row_stride = dims > 0 ? tensor->shape[dims - 1] : 1;
     return true;
 }
 
@@ -65,8 +56,6 @@ static bool is_of_kind(enum kind kind, enum dtype dtype)
         return dtype_infos[dtype].id != 0;
     case KIND_FLOAT32:
         return dtype == DTYPE_F32;
-    case KIND_INT64:
-        return dtype == DTYPE_I64;
     case KIND_BYTES:
         return dtype == DTYPE_U8;
     }
@@ -125,8 +114,8 @@ static bool read_table(const struct tensor *tensor, inlay_table *table)
     if (tensor->dims == 0)
         return false;
     const struct dtype_info *info = &dtype_infos[tensor->dtype];
-    *table = inlay_table_of(info->element, tensor->data, rows, (size_t)tensor->shape[tensor->dims - 1],
-                            (size_t)tensor->row_stride * info->bytes);
+    const size_t dim = (size_t)tensor->shape[tensor->dims - 1];
+    *table = inlay_table_of(info->element, tensor->data, rows, dim, dim * info->bytes);
     return true;
 }
 
@@ -181,53 +170,26 @@ static const void *read_ids(const struct tensor *tensor, inlay_id_type *type)
     return absent ? NULL : tensor->data;
 }
 
-/* Fills in the shape of the batch: the last dimension of ids is that of a sequence, unless there are offsets. */
-static inlay_status read_sequences(struct operation *operation, char text[ERROR_TEXT_BYTES])
+/* Fills in the batch. The last dimension of ids is that of a sequence. */
+static inlay_status read_batch(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
-    const struct tensor *ids = &operation->operands[OPERAND_IDS], *offsets = &operation->operands[OPERAND_OFFSETS];
+    const struct tensor *operands = operation->operands, *ids = &operands[OPERAND_IDS];
     inlay_batch *batch = &operation->batch;
     if (ids->dims >= VIEW_DIMS) {
         snprintf(text, ERROR_TEXT_BYTES, "ids has %d dimensions, more than %d", ids->dims, VIEW_DIMS - 1);
         return INLAY_ERROR_SHAPE;
     }
+    for (enum operand i = OPERAND_POSITION_IDS; i <= OPERAND_SEGMENT_IDS; i++)
+        if (operands[i].given && !same_shape(&operands[i], ids))
+            return bad_shape(infos[i].name, "ids", text);
     batch->length = ids->dims > 0 ? (size_t)ids->shape[ids->dims - 1] : 1;
     batch->sequences = 1;
     for (int i = 0; i < ids->dims - 1; i++)
         batch->sequences *= (size_t)ids->shape[i];
-    if (!offsets->given)
-        return INLAY_OK;
-    if (offsets->dims != 1 || offsets->shape[0] == 0)
-        return bad_shape("offsets", "[sequences + 1]", text);
-    if (ids->dims != 1)
-        return bad_shape("ids", "[tokens], as offsets need", text);
-    batch->offsets = offsets->data;
-    batch->sequences = (size_t)offsets->shape[0] - 1;
-    return INLAY_OK;
-}
-
-/* Fills in the batch. */
-static inlay_status read_batch(struct operation *operation, char text[ERROR_TEXT_BYTES])
-{
-    static const enum operand as_ids[] = {OPERAND_POSITION_IDS, OPERAND_SEGMENT_IDS, OPERAND_WEIGHTS};
-    const struct tensor *operands = operation->operands, *seed = &operands[OPERAND_SEED];
-    inlay_batch *batch = &operation->batch;
-    inlay_status status = read_sequences(operation, text);
-    if (status != INLAY_OK)
-        return status;
-    for (size_t i = 0; i < sizeof as_ids / sizeof *as_ids; i++)
-        if (operands[as_ids[i]].given && !same_shape(&operands[as_ids[i]], &operands[OPERAND_IDS]))
-            return bad_shape(infos[as_ids[i]].name, "ids", text);
-    if (seed->given && (seed->dims != 1 || seed->shape[0] != 2))
-        return bad_shape("seed", "[2]", text);
-    batch->ids = operands[OPERAND_IDS].data;
-    batch->id_type = dtype_infos[operands[OPERAND_IDS].dtype].id;
+    batch->ids = ids->data;
+    batch->id_type = dtype_infos[ids->dtype].id;
     batch->position_ids = read_ids(&operands[OPERAND_POSITION_IDS], &batch->position_id_type);
     batch->segment_ids = read_ids(&operands[OPERAND_SEGMENT_IDS], &batch->segment_id_type);
-    batch->weights = operands[OPERAND_WEIGHTS].data;
-    if (seed->given) {
-        memcpy(&batch->dropout_key, seed->data, sizeof batch->dropout_key);
-        memcpy(&batch->dropout_offset, (const char *)seed->data + sizeof(int64_t), sizeof batch->dropout_offset);
-    }
     return INLAY_OK;
 }
 
@@ -235,11 +197,8 @@ static inlay_status read_batch(struct operation *operation, char text[ERROR_TEXT
 static inlay_status check_out(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const struct tensor *ids = &operation->operands[OPERAND_IDS];
-    const bool pooled = operation->spec.pooling != INLAY_POOLING_NONE;
-    struct tensor *out = &operation->out, expected = {.dims = pooled && ids->dims > 0 ? ids->dims - 1 : ids->dims};
+    struct tensor *out = &operation->out, expected = {.dims = ids->dims};
     memcpy(expected.shape, ids->shape, (size_t)ids->dims * sizeof *ids->shape);
-    if (operation->operands[OPERAND_OFFSETS].given && pooled)
-        expected.shape[expected.dims++] = (Py_ssize_t)operation->batch.sequences;
     expected.shape[expected.dims++] = (Py_ssize_t)operation->tables[OPERAND_TABLE].dim;
     if (!out->given) {
         expected.dtype = out->dtype != DTYPE_UNKNOWN ? out->dtype : operation->operands[OPERAND_TABLE].dtype;
@@ -279,14 +238,10 @@ inlay_status operation_check(struct operation *operation, char text[ERROR_TEXT_B
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the executor of a call whose output, or the gradient of whose output, has elements of this type. Pooling
-   takes a row for each token, however few rows are left of them. */
-static const inlay_executor *executor_of(const struct operation *operation, enum dtype dtype, inlay_executor *executor)
+/* Returns the executor of a call. */
+static const inlay_executor *executor_of(const struct operation *operation, inlay_executor *executor)
 {
-    const bool pooled = operation->spec.pooling != INLAY_POOLING_NONE;
-    const size_t tokens = pooled ? count_elements(&operation->operands[OPERAND_IDS]) : 0;
-    const size_t elements = count_elements(&operation->out) + tokens * operation->spec.tokens->dim;
-    const bool large = elements * dtype_infos[dtype].bytes >= THREADS_LARGE_BYTES;
+    const bool large = count_elements(&operation->out) * dtype_infos[operation->out.dtype].bytes >= THREADS_LARGE_BYTES;
     return large ? threads_executor(threads_get(), executor) : NULL;
 }
 
@@ -305,16 +260,14 @@ static inlay_status report(const struct operation *operation, inlay_status statu
 inlay_status operation_run(const struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const struct tensor *out = &operation->out;
-    inlay_layer_spec spec = operation->spec;
+    const size_t row_bytes = operation->spec.tokens->dim * dtype_infos[out->dtype].bytes;
     inlay_layer *layer = NULL;
     inlay_executor executor;
     inlay_fault fault;
-    if (spec.pooling == INLAY_POOLING_NONE)
-        spec.padding_id = -1;
-    inlay_status status = inlay_layer_create(&spec, NULL, &layer);
+    inlay_status status = inlay_layer_create(&operation->spec, NULL, &layer);
     if (status == INLAY_OK)
-        status = inlay_forward(layer, &operation->batch, out->data, spec.tokens->dim * dtype_infos[out->dtype].bytes,
-                               executor_of(operation, out->dtype, &executor), &fault);
+        status =
+            inlay_forward(layer, &operation->batch, out->data, row_bytes, executor_of(operation, &executor), &fault);
     inlay_layer_destroy(layer);
     return report(operation, status, &fault, text);
 }

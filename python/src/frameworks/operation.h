@@ -9,14 +9,13 @@
 #include "arrays/view.h"
 #include "module/errors.h"
 
-/* A contiguous tensor, but for tables, whose rows may lie apart. All zeros: an absent one. */
+/* A contiguous tensor. All zeros: an absent one. */
 struct tensor {
     void *data;
     bool given;
     enum dtype dtype;
     int dims;
     Py_ssize_t shape[VIEW_DIMS];
-    Py_ssize_t row_stride; /* elements from one row to the next */
 };
 
 enum operand {
@@ -29,33 +28,24 @@ enum operand {
     OPERAND_SEGMENT_IDS,  /* shaped as ids */
     OPERAND_GAMMA,        /* [dim] */
     OPERAND_BETA,         /* [dim] */
-    OPERAND_WEIGHTS,      /* of pooling, shaped as ids */
-    OPERAND_OFFSETS,      /* [sequences + 1]; ids has one dimension then */
-    OPERAND_SEED,         /* [2]: key and step of dropout */
     /* These two are ONNX Runtime's alone. */
     OPERAND_SCALES, /* [vocab, groups] of a table of 4-bit groups, which is bytes [vocab, dim / 2] */
     OPERAND_ZEROS,  /* the bytes of its zero points */
     OPERANDS,
 };
 
-/* Holds pointers to itself once it is checked, so it must not be copied then.
-
-   `padding_id` of the spec is the token that is left out of pooling and gets no gradient; without pooling its row is
-   one as others. */
+/* Holds pointers to itself once it is checked, so it must not be copied then. */
 struct operation {
     struct tensor operands[OPERANDS];
-    struct tensor out; /* shaped as ids, without the last dimension if pooled, and dim; an absent one may have a type */
+    struct tensor out;     /* shaped as ids, and dim; an absent one may have a type */
     inlay_layer_spec spec; /* the caller sets numbers; operation_check() fills in tables, gamma, beta and out_type */
-    inlay_batch batch;     /* the caller sets start and dropout; operation_check() fills in shapes and arrays */
+    inlay_batch batch;     /* the caller sets start; operation_check() fills in shapes and arrays */
     inlay_table tables[OPERAND_TABLES];
     inlay_element_type grouped; /* of the table, where it has scales: INLAY_U4_GROUPED or INLAY_U4_GROUPED_FLAT */
     uint32_t group;             /* columns of a scale */
     /* Positions are added as frameworks broadcast: one row to every token, or as many rows as a sequence has tokens. */
     bool broadcast_positions;
 };
-
-/* Returns the name of an operand in messages. */
-const char *operand_name(enum operand operand);
 
 /* Sets the shape of a contiguous tensor. Returns false if it has more than VIEW_DIMS dimensions. */
 bool tensor_set_shape(struct tensor *tensor, size_t dims, const int64_t *shape);
