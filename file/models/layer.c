@@ -95,6 +95,7 @@ static bool finish(struct inlay_layer_builder *builder)
 
 static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_options *options)
 {
+    builder->out_type = options->out_type;
     const struct inlay_model *model = builder->found.model;
     const char *part = builder->found.part;
     inlay_file_layer *layer = builder->layer = calloc(1, sizeof *layer);
@@ -108,7 +109,6 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
     add_all_following(builder);
     if (!inlay_build_terms(builder))
         return false;
-    layer->spec.out_type = options->out_type;
     if (options->tuning != NULL) {
         layer->tuning = *options->tuning;
         layer->spec.tuning = &layer->tuning;

@@ -92,6 +92,7 @@ bool inlay_build_tokens(struct inlay_layer_builder *builder)
         inlay_report_line(&layer->report, "vocabulary: ids below %zu, the rows of the table; %s is %lld", view->rows,
                           vocab.key, vocab.integer);
     layer->spec = inlay_layer_spec_default(view);
+    layer->spec.out_type = builder->out_type;
     return true;
 }
 
@@ -251,7 +252,7 @@ static bool build_norm(struct inlay_layer_builder *builder)
     return true;
 }
 
-/* Rounds a number to a 16-bit type by way of a table of one element. Of other types it stays. */
+/* Rounds a number to a 16-bit type, by a table of one element. Returns it as is for other types. */
 static float rounded_to(inlay_element_type type, float number)
 {
     const int32_t row = 0;
@@ -271,8 +272,9 @@ static bool find_scale(const struct inlay_layer_builder *builder, float *scale, 
                                                     [INLAY_MODEL_SCALE_SQRT_KEY] = INLAY_SETTING_INTEGER};
     const struct inlay_model *model = builder->found.model;
     const inlay_table *view = &builder->layer->tokens.view;
-    /* Frameworks keep the factor in the type of the model; llama.cpp keeps it in float32. */
-    const inlay_element_type type = builder->found.settings.architecture == NULL ? view->type : INLAY_F32;
+    /* transformers rounds the factor to the type that the model runs in; llama.cpp keeps it in float32. */
+    const inlay_element_type type =
+        builder->found.settings.architecture == NULL ? builder->layer->spec.out_type : INLAY_F32;
     if (!find(builder, kinds[model->scale], &model->scale_key, setting))
         return false;
     switch (model->scale) {

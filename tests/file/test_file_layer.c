@@ -29,6 +29,7 @@ struct family {
     const char *model, *part;         /* options */
     struct piece pieces[ROLES];
     float scale;       /* 0: 1 */
+    bool rounds;       /* the scale is rounded to a 16-bit type of outputs */
     float table_scale; /* of a tensor beside the tokens; 0: none */
     int64_t start;
     bool pads; /* padding-aware */
@@ -247,7 +248,8 @@ static const struct family families[] = {
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F8_E4M3")}, .table_scale = .375f, .scale = .375f,
      .says = "scale of the table: 0.375\n"},
     {"Gemma in FP8", "gemma", .config = "{\"model_type\": \"gemma\"}",
-     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F8_E4M3")}, .table_scale = .5f, .scale = 3.1622777f},
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F8_E4M3")}, .table_scale = .5f, .scale = 3.1622777f,
+     .rounds = true},
     {"Qwen2 in GGUF", "llama", .values = GGUF("qwen2"),
      .pieces = {[TOKENS] = {"token_embd.weight", "Q8_0", VOCAB, 64}}},
     {"Qwen4Exp", "deepseek_v4",
@@ -272,18 +274,18 @@ static const struct family families[] = {
                                             {.key = NULL}},
      .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .scale = 1.5f},
     {"Gemma in bfloat16", "gemma", .config = "{\"model_type\": \"gemma\"}",
-     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "BF16")}, .scale = 6.3125f},
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "BF16")}, .scale = 6.3245554f, .rounds = true},
     {"Gemma in float16", "gemma", .config = "{\"model_type\": \"gemma2\"}",
-     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F16")}, .scale = 6.32421875f},
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F16")}, .scale = 6.3245554f, .rounds = true},
     {"Gemma in float32", "gemma", .config = "{\"model_type\": \"gemma3_text\"}",
-     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .scale = 6.3245554f},
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .scale = 6.3245554f, .rounds = true},
     {"Gemma in GGUF", "gemma", .values = GGUF("gemma"), .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")},
      .scale = 6.3245554f},
     {"Gemma 3n", "gemma",
      .config = "{\"model_type\": \"gemma3n\", \"text_config\": {\"model_type\": \"gemma3n_text\"}}",
      .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16"),
                 [OTHER] = {"model.language_model.altup_projections.0.weight", "BF16", DIM, DIM}},
-     .scale = 6.3125f, .follows = "streams model.language_model.altup_projections.0.weight;"},
+     .scale = 6.3245554f, .rounds = true, .follows = "streams model.language_model.altup_projections.0.weight;"},
     {"Gemma 3n in GGUF", "gemma", .values = GGUF("gemma3n"),
      .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16"), [OTHER] = {"altup_proj.weight", "F16", DIM, DIM}},
      .scale = 6.3245554f, .follows = "streams altup_proj.weight;"},
@@ -291,7 +293,7 @@ static const struct family families[] = {
      .config =
          "{\"model_type\": \"gemma3n\", \"text_config\": {\"hidden_size\": 40, \"hidden_size_per_layer_input\": 8}}",
      .pieces = {[TOKENS] = {"model.language_model.embed_tokens_per_layer.weight", "BF16", VOCAB, 48}},
-     .scale = 2.828125f, .first_for_bad_ids = true, .says = "model: gemma, per_layer (config.json)\n"},
+     .scale = 2.8284271f, .rounds = true, .first_for_bad_ids = true, .says = "model: gemma, per_layer (config.json)\n"},
     {"Gemma 3n in GGUF, per layer", "gemma", .part = "per_layer", .values = GGUF("gemma3n"),
      .pieces = {[TOKENS] = {"per_layer_token_embd.weight", "Q8_0", VOCAB, 512}}, .scale = 16, .first_for_bad_ids = true,
      .says = "scale: 16\n"},
@@ -414,6 +416,14 @@ static bool has_segments(const struct family *family)
     return family->pieces[SEGMENTS].name != NULL && !family->rows_alone && !family->segments_follow;
 }
 
+/* Returns a number rounded to that many binary digits. */
+static double rounded_to(int digits, double number)
+{
+    int exponent;
+    frexp(number, &exponent);
+    return ldexp(nearbyint(ldexp(number, digits - exponent)), exponent - digits);
+}
+
 static struct hand make_by_hand(const struct family *family, inlay_element_type out_type)
 {
     static inlay_table tables[SEGMENTS + 1]; /* a layer copies its views */
@@ -435,6 +445,8 @@ static struct hand make_by_hand(const struct family *family, inlay_element_type 
         spec.sinusoid = hand.sinusoid;
     }
     spec.scale = family->scale != 0 ? family->scale : 1;
+    if (family->rounds && out_type != INLAY_F32)
+        spec.scale = (float)rounded_to(out_type == INLAY_F16 ? 11 : 8, (double)spec.scale);
     if (family->pads) {
         spec.padding_id = family->padding;
         spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
@@ -507,7 +519,7 @@ START_TEST(layers_of_families)
     inlay_file_error error;
     const char *path = write_family(family, (uint64_t)_i + 1);
     EXPECT(inlay_file_open(path, NULL, &file, &error) == INLAY_FILE_OK, "%s: %s", family->label, error.message);
-    static const inlay_element_type out_types[] = {INLAY_F32, INLAY_BF16};
+    static const inlay_element_type out_types[] = {INLAY_F32, INLAY_BF16, INLAY_F16};
     for (size_t t = 0; t < sizeof out_types / sizeof *out_types; t++) {
         inlay_file_layer_options options = inlay_file_layer_options_default();
         options.model = family->model;
