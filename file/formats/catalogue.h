@@ -22,6 +22,7 @@ enum { INLAY_MOST_TENSORS = 1 << 20, INLAY_MOST_VALUES = 1 << 18 };
 struct inlay_odd_key {
     const struct inlay_odd_key *next;
     const char *key;
+    bool is_null;
 };
 
 /** Tensors and values. All zero: empty. Its functions write an error where they return null or false. */

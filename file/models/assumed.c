@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models of no known family. If the configuration names rotary or relative positions, which attention applies, the
- * input layer is assumed to be the token table alone. Any setting or tensor that may be part of an input layer forbids
- * the assumption: an error is better than vectors that are wrong.
+ * What a family has no use for. If no family is known and the configuration names rotary or relative positions, which
+ * attention applies, the input layer is assumed to be the token table alone. Any setting or tensor that may be part of
+ * an input layer forbids the assumption: an error is better than wrong vectors.
  */
 #include "handle.h"
 #include "models/models.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Settings that exist only where attention knows of positions, behind config. or config.text_config. */
@@ -30,6 +31,8 @@ static const char *const position_keys[] = {
 static const char *const setting_words[] = {"scal", "mult", "norm", "proj", "factor", NULL};
 static const char *const tensor_words[] = {"norm", "ln",   "pos",     "wpe",       "type",
                                            "seg",  "proj", "mapping", "transform", NULL};
+/* Parts of names of tensors that are used in attention, for other inputs than ids, or as indices. */
+static const char *const foreign_words[] = {"rotary", "_ids", "vis", "audio", "image", "patch", NULL};
 
 static bool has_word_of(const char *text, const char *const *words)
 {
@@ -38,7 +41,7 @@ static bool has_word_of(const char *text, const char *const *words)
     return *words != NULL;
 }
 
-/* Returns whether a setting changes nothing: a factor of 1, or a step that is switched off. */
+/* Returns true if a setting changes nothing: a factor of 1, or a step that is switched off. */
 static bool is_neutral(const inlay_file_value *value)
 {
     return value->kind == INLAY_FILE_VALUE_BOOLEAN ? value->integer == 0 : value->number == 1;
@@ -55,19 +58,37 @@ static const char *find_positions(const struct inlay_settings *settings)
     return NULL;
 }
 
-/* Returns the first setting that may belong to an input layer, or null. */
-static const char *find_setting(const inlay_file *file)
+/* Returns true if the family reads a setting. */
+static bool reads(const struct inlay_model *model, const char *key)
 {
-    for (size_t i = 0; i < inlay_file_value_count(file); i++) {
-        const inlay_file_value *value = inlay_file_value_at(file, i);
-        if (strncmp(value->key, "config.", 7) == 0 && strstr(value->key, "emb") != NULL && !is_neutral(value) &&
-            has_word_of(value->key, setting_words))
-            return value->key;
+    const struct inlay_key *keys[] = {&model->padding,   &model->sinusoid, &model->epsilon,
+                                      &model->scale_key, &model->demanded, &model->normalize};
+    bool is_read = model->dim != NULL && strcmp(key, model->dim) == 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        is_read = is_read || (keys[i]->config != NULL && strcmp(key, keys[i]->config) == 0) ||
+                  (keys[i]->gguf != NULL && strcmp(key, keys[i]->gguf) == 0);
+    return is_read;
+}
+
+const char *inlay_model_unused_setting(const struct inlay_found_model *found)
+{
+    const struct inlay_settings *settings = &found->settings;
+    const char *const places[] = {settings->config, settings->architecture};
+    for (size_t i = 0; i < inlay_file_value_count(settings->file); i++) {
+        const inlay_file_value *value = inlay_file_value_at(settings->file, i);
+        for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
+            const size_t size = places[p] != NULL ? strlen(places[p]) : 0;
+            const char *key = value->key + size + 1;
+            if (size > 0 && strncmp(value->key, places[p], size) == 0 && key[-1] == '.' && strchr(key, '.') == NULL &&
+                strstr(key, "emb") != NULL && has_word_of(key, setting_words) && !is_neutral(value) &&
+                !reads(found->model, key))
+                return value->key;
+        }
     }
     return NULL;
 }
 
-/* Returns whether a name has the number of a block in it. */
+/* Returns true if a name has the number of a block in it. */
 static bool is_of_block(const char *name)
 {
     for (; (name = strchr(name, '.')) != NULL; name++)
@@ -76,18 +97,34 @@ static bool is_of_block(const char *name)
     return false;
 }
 
-/* Returns the first tensor beside the table, outside of blocks, that may belong to an input layer, or null. */
-static const char *find_tensor(const inlay_file *file, const char *prefix)
+/* Returns true if the layer of a family has a tensor. */
+static bool has_tensor(const struct inlay_found_model *found, const inlay_file_tensor *tensor)
 {
-    for (size_t i = 0; i < file->catalogue.name_count; i++) {
-        const char *name = file->catalogue.by_name[i]->name;
-        const size_t size = strlen(prefix);
-        if (strncmp(name, prefix, size) != 0)
-            continue;
-        const char *rest = name + size;
-        if (!is_of_block(name) && strstr(rest, "rotary") == NULL &&
-            (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) && has_word_of(rest, tensor_words))
-            return name;
+    const struct inlay_model_names *names = found->names;
+    const char *const all[] = {names->tokens, names->positions, names->segments, names->gamma,
+                               names->beta,   names->mapping,   names->weights};
+    char full[INLAY_MODEL_NAME_ROOM];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (inlay_model_tensor(found, all[i], full) == tensor)
+            return true;
+    return false;
+}
+
+const char *inlay_model_unused_tensor(const struct inlay_found_model *found)
+{
+    const bool is_decoder = found->part != NULL || strncmp(found->names->tokens, "decoder.", 8) == 0;
+    const bool own = *found->prefix == '*';
+    const struct inlay_catalogue *catalogue = &found->settings.file->catalogue;
+    char prefix[INLAY_MODEL_NAME_ROOM];
+    const int size = snprintf(prefix, sizeof prefix, "%s%s", own ? found->model->name : "", found->prefix + own);
+    for (size_t i = 0; i < catalogue->name_count; i++) {
+        const inlay_file_tensor *tensor = catalogue->by_name[i];
+        const char *rest = tensor->name + size;
+        if (strncmp(tensor->name, prefix, (size_t)size) == 0 && !is_of_block(tensor->name) &&
+            (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) && has_word_of(rest, tensor_words) &&
+            !has_word_of(rest, foreign_words) && strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0 &&
+            !has_tensor(found, tensor))
+            return tensor->name;
     }
     return NULL;
 }
@@ -97,10 +134,9 @@ bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *
     /* Gemma and its kin multiply rows by sqrt(dim) without a setting that says so. */
     const char *positions = find_positions(&found->settings), *forbids = NULL;
     if (found->names != NULL && positions != NULL) {
-        forbids =
-            strstr(told->text, "gemma") != NULL ? "a scale that no setting names" : find_setting(found->settings.file);
+        forbids = strstr(told->text, "gemma") != NULL ? "a scale that no setting names" : inlay_model_unused_setting(found);
         if (forbids == NULL)
-            forbids = find_tensor(found->settings.file, found->prefix);
+            forbids = inlay_model_unused_tensor(found);
         found->assumed_by = forbids == NULL ? positions : NULL;
     }
     if (found->assumed_by != NULL)

@@ -2,8 +2,8 @@
 /*
  * The reader of config.json. A model's settings are numbers, strings and truth values under names; objects become
  * prefixes with dots. What no setting of an input layer is made of is left out: null, arrays of arrays or objects or of
- * different kinds, and values whose names are longer than MOST_KEY. Keys of objects and of such arrays are noted, so
- * that a setting of the wrong type is no setting that is absent.
+ * different kinds, and values whose names are longer than MOST_KEY. Keys of objects, of such arrays and of null are
+ * noted, so that a setting of the wrong type is no setting that is absent.
  */
 #include "formats/formats.h"
 
@@ -48,12 +48,12 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
 }
 
 /* Notes a key whose value is left out. False if there is no memory. */
-static bool note_odd(struct parser *parser, const char *key)
+static bool note_odd(struct parser *parser, const char *key, bool is_null)
 {
     struct inlay_odd_key *odd = inlay_catalogue_memory(parser->catalogue, sizeof *odd);
     if (odd == NULL)
         return false;
-    *odd = (struct inlay_odd_key){parser->catalogue->odd_keys, key};
+    *odd = (struct inlay_odd_key){parser->catalogue->odd_keys, key, is_null};
     parser->catalogue->odd_keys = odd;
     return true;
 }
@@ -95,7 +95,7 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
     inlay_file_value_kind kind = survey(inlay_json_ahead(json), &count);
     if (kind == 0) {
         inlay_json_skip(json);
-        return note_odd(parser, value->key);
+        return note_odd(parser, value->key, false);
     }
     void *list = inlay_catalogue_memory(parser->catalogue, count * 8);
     if (list == NULL)
@@ -141,7 +141,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
     if (joined == NULL)
         return false;
     if (first == '{') {
-        if (!note_odd(parser, joined))
+        if (!note_odd(parser, joined, false))
             return false;
         if (!inlay_json_open(json, '{'))
             return true;
@@ -153,7 +153,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
     if (!is_parsed)
         return false;
     if (value.kind == 0)
-        return true;
+        return first != 'n' || note_odd(parser, joined, true);
     return inlay_catalogue_add_value(parser->catalogue, &value);
 }
 

@@ -8,20 +8,24 @@
 
 #include <stdlib.h>
 
-/* Adds a step that follows the layer. `name` is null, or that of a tensor, which the step is left out without. Returns
-   whether it follows. */
-static bool add_following(struct inlay_layer_builder *builder, const char *what, const char *name)
+/* Adds a step that follows the layer, with the full name of its tensor or null. */
+static void add_step(inlay_file_layer *layer, const char *what, const char *tensor)
 {
-    inlay_file_layer *layer = builder->layer;
-    char full[INLAY_MODEL_NAME_ROOM];
-    const inlay_file_tensor *tensor = inlay_model_tensor(&builder->found, name, full);
-    if ((name != NULL && tensor == NULL) || layer->following_count == INLAY_MOST_FOLLOWING)
-        return false;
     struct inlay_model_step *step = &layer->following[layer->following_count++];
     step->what = what;
-    step->tensor = tensor != NULL ? tensor->name : NULL;
+    step->tensor = tensor;
     inlay_report_line(&layer->report, "follows: %s%s%s", what, tensor != NULL ? ", " : "",
-                      tensor != NULL ? tensor->name : "");
+                      tensor != NULL ? tensor : "");
+}
+
+/* Adds a step of the family, unless it has a tensor that the file lacks. Returns true if it follows. */
+static bool add_following(struct inlay_layer_builder *builder, const char *what, const char *name)
+{
+    char full[INLAY_MODEL_NAME_ROOM];
+    const inlay_file_tensor *tensor = inlay_model_tensor(&builder->found, name, full);
+    if ((name != NULL && tensor == NULL) || builder->layer->following_count == INLAY_MOST_FOLLOWING)
+        return false;
+    add_step(builder->layer, what, tensor != NULL ? tensor->name : NULL);
     return true;
 }
 
@@ -36,6 +40,23 @@ static void add_term(struct inlay_layer_builder *builder, enum inlay_model_term 
         add_following(builder, "positions", model->recipe != 0 ? NULL : names->positions);
     if (term == INLAY_MODEL_NORM && model->norm != INLAY_NORM_NONE)
         add_following(builder, "norm", names->gamma);
+}
+
+/* Adds a step "unknown" if the file has something that the family has no use for and that may change the rows. Types
+   of config.json need no such look: tests compare each with transformers, which ignores the same. */
+static void add_unused(struct inlay_layer_builder *builder)
+{
+    const struct inlay_found_model *found = &builder->found;
+    const char *name = inlay_model_unused_tensor(found), *key = NULL;
+    if (found->other != NULL)
+        inlay_report_line(&builder->layer->report, "unused: %s names a %s model", found->other_key, found->other->name);
+    else if (name == NULL)
+        key = inlay_model_unused_setting(found);
+    if (name != NULL || key != NULL)
+        inlay_report_line(&builder->layer->report, "unused: %s may change the rows, and a %s model has no use for it",
+                          name != NULL ? name : key, found->model->name);
+    if (name != NULL || key != NULL || found->other != NULL)
+        add_step(builder->layer, "unknown", name);
 }
 
 /* Adds what the model does behind the layer, in its order. */
@@ -60,7 +81,8 @@ static void add_all_following(struct inlay_layer_builder *builder)
                           "assumed: the table alone, since positions are those of %s and nothing else is known",
                           builder->found.assumed_by);
         add_following(builder, "unknown", NULL);
-    }
+    } else if (builder->found.settings.type == NULL && builder->layer->following_count == 0)
+        add_unused(builder);
 }
 
 /* Demands the setting without which the layer of a family is another. */

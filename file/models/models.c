@@ -63,14 +63,16 @@
           {BERT_WORDS}, {GGUF_TOKENS})
 
 /* Rules with the keys of config.json that they take, or null, and the values of models that state none. */
-#define LAYER_NORM(key, otherwise) .norm = INLAY_NORM_LAYER, .epsilon = {key, NULL, otherwise}
-#define RMS_NORM .norm = INLAY_NORM_RMS, .epsilon = {"rms_norm_eps", NULL, 1e-6}
+#define OTHERS(...) ((const struct inlay_type_default[]){__VA_ARGS__, {0}})
+/* The third argument, if any, is OTHERS: the types with another default. */
+#define LAYER_NORM(key, ...) .norm = INLAY_NORM_LAYER, .epsilon = {key, NULL, __VA_ARGS__}
+#define RMS_NORM(...) .norm = INLAY_NORM_RMS, .epsilon = {"rms_norm_eps", NULL, __VA_ARGS__}
 #define BERT_CLASS .names = NAMES({BERT_ALL}), LAYER_NORM("layer_norm_eps", 1e-12)
 #define SCALE_IF(key, otherwise) .scale = INLAY_MODEL_SCALE_FLAG, .scale_key = {key, NULL, otherwise}
-#define SCALE_BY(key) .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {key, NULL, 1}
+#define SCALE_BY(key, otherwise) .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {key, NULL, otherwise}
 /* Of RoBERTa: padding keeps its row, and has the position before the first. */
-#define AFTER_PADDING(key, otherwise) .after_padding = true, .padding_aware = true, .padding = {key, NULL, otherwise}
-#define ROBERTA_POSITIONS(key, otherwise) AFTER_PADDING(key, otherwise), .zero_rows = INLAY_ZERO_ROWS_OWN
+#define AFTER_PADDING(key, ...) .after_padding = true, .padding_aware = true, .padding = {key, NULL, __VA_ARGS__}
+#define ROBERTA_POSITIONS(...) AFTER_PADDING(__VA_ARGS__), .zero_rows = INLAY_ZERO_ROWS_OWN
 
 /* A row is the name of a family, what tells it, what its tensors are called, and its rules. */
 static const struct inlay_model models[] = {
@@ -99,12 +101,13 @@ static const struct inlay_model models[] = {
                       {"projection", "embeddings.map_inputs_layer.weight", INLAY_MODEL_SEGMENTS})},
     {"whisper", ENCODER_DECODER, .names = NAMES({DECODER_TOKENS, POSITIONS("decoder")})},
     {"inkling2", .types = LIST("inkling2_text"), .prefixes = LIST("model.llm.", ""),
-     .names = NAMES({.tokens = "embed.weight", .gamma = "embed_norm.weight"}), RMS_NORM},
+     .names = NAMES({.tokens = "embed.weight", .gamma = "embed_norm.weight"}), RMS_NORM(1e-6)},
     {"megatron-bert", .prefixes = LIST("bert.", ""), .names = NAMES({BERT_TOKENS, BERT_SEGMENTS})},
     {"fnet", BERT_CLASS, .follows = STEPS({"projection", "embeddings.projection.weight", INLAY_MODEL_END})},
     {"lxmert", .names = NAMES({BERT_ALL}), LAYER_NORM(NULL, 1e-12), .positions_first = true},
     {"nystromformer", .types = LIST("nystromformer", "yoso", "mra"),
-     .prefixes = LIST("nystromformer.", "yoso.", "mra.", ""), BERT_CLASS, .start = 2},
+     .prefixes = LIST("nystromformer.", "yoso.", "mra.", ""), .names = NAMES({BERT_ALL}),
+     LAYER_NORM("layer_norm_eps", 1e-5, OTHERS({"yoso", 1e-12})), .start = 2},
     {"mobilebert", .names = NAMES({BERT_WORDS}), .dim = "embedding_size",
      .follows = STEPS({"trigrams", NULL, INLAY_MODEL_END},
                       {"projection", "?embeddings.embedding_transformation.weight", INLAY_MODEL_END},
@@ -116,7 +119,7 @@ static const struct inlay_model models[] = {
      .names = NAMES({BERT_WORDS, .segments = "?embeddings.token_type_embeddings.weight", BERT_NORM},
                     {BERT_WORDS, .segments = "?embeddings.token_type_embeddings.weight", .gamma = "emb_ln.weight",
                      .beta = "emb_ln.bias"}),
-     .any_dim = true, LAYER_NORM("layer_norm_eps", 1e-12),
+     .any_dim = true, LAYER_NORM("layer_norm_eps", 1e-12, OTHERS({"jina_embeddings_v3", 1e-5})),
      .follows = STEPS({"projection", "embeddings_project.weight", INLAY_MODEL_END})},
     {"funnel",
      .names = NAMES({BERT_WORDS, .gamma = "embeddings.layer_norm.weight", .beta = "embeddings.layer_norm.bias"}),
@@ -142,7 +145,8 @@ static const struct inlay_model models[] = {
      .types =
          LIST("roberta", "xlm-roberta", "camembert", "data2vec-text", "xmod", "ibert", "roberta-prelayernorm", "lilt"),
      .prefixes = LIST("roberta.", "data2vec_text.", "", "roberta_prelayernorm.", "ibert.", "lilt."),
-     .names = NAMES({BERT_ALL}, {BERT_TOKENS, BERT_SEGMENTS, BERT_OLD_NORM}), ROBERTA_POSITIONS("pad_token_id", 1),
+     .names = NAMES({BERT_ALL}, {BERT_TOKENS, BERT_SEGMENTS, BERT_OLD_NORM}),
+     ROBERTA_POSITIONS("pad_token_id", 1, OTHERS({"lilt", 0})),
      LAYER_NORM("layer_norm_eps", 1e-12)},
     {"longformer", .types = LIST("longformer", "luke"), .prefixes = LIST("longformer.", "luke.", ""), BERT_CLASS,
      ROBERTA_POSITIONS("pad_token_id", 1), .positions_first = true},
@@ -160,7 +164,7 @@ static const struct inlay_model models[] = {
                      .beta = "?embeddings.norm.bias"}),
      LAYER_NORM("norm_eps", 1e-5)},
     {"gpt2", .told_by_tensors = true,
-     .types = LIST("gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "gpt-sw3", "decision_transformer"),
+     .types = LIST("gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "gpt-sw3"),
      .architectures = LIST("gpt2", "starcoder"), .prefixes = LIST("", "transformer."),
      .names = NAMES({.tokens = "wte.weight", .positions = "wpe.weight"}, {GGUF_TOKENS, GGUF_POSITIONS}),
      .dim = "n_embd"},
@@ -238,7 +242,7 @@ static const struct inlay_model models[] = {
      .types = LIST("granite", "granitemoe", "granitemoehybrid", "granitemoeshared", "falcon_h1", "granite_docling_text",
                    "granite_swa", "granitemoe_swa", "hyperclovax"),
      .architectures = LIST("granite", "granitemoe", "granitehybrid"), LANGUAGE_MODEL_OR_GGUF,
-     .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {"embedding_multiplier", "embedding_scale", 1}},
+     .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {"embedding_multiplier", "embedding_scale", 1, OTHERS({"granite_docling_text", 12})}},
     {"gemma", .told_by_tensors = true,
      .types = LIST("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n", "gemma3n_text", "gemma4", "gemma4_text",
                    "vaultgemma", "embedding_gemma2_text", "gemma4_unified_text"),
@@ -252,24 +256,25 @@ static const struct inlay_model models[] = {
     {"seamless_m4t", .types = LIST("seamless_m4t", "seamless_m4t_v2"), .prefixes = LIST(""), .names = NAMES({SHARED}),
      .has_decoder = true, AFTER_PADDING("pad_token_id", 0), .recipe = INLAY_RECIPE_FAIRSEQ,
      SCALE_IF("scale_embedding", 1)},
-    {"hrm_text", LANGUAGE_MODEL, SCALE_BY("embedding_scale"), .follows = STEPS({"cycles", NULL, INLAY_MODEL_END})},
+    {"hrm_text", LANGUAGE_MODEL, SCALE_BY("embedding_scale", 50), .follows = STEPS({"cycles", NULL, INLAY_MODEL_END})},
     {"afmoe", LANGUAGE_MODEL, SCALE_IF("mup_enabled", 0)},
-    {"minicpm3", LANGUAGE_MODEL, SCALE_BY("scale_emb")},
+    {"minicpm3", LANGUAGE_MODEL, SCALE_BY("scale_emb", 12)},
     {"inkling", .types = LIST("inkling_text"), LANGUAGE_PREFIXES,
-     .names = NAMES({.tokens = "embed_tokens.weight", .gamma = "embed_tokens.embed_norm.weight"}), RMS_NORM},
-    {"deepseek_v4", .types = LIST("deepseek_v4", "hy_v4", "glm5_next_text", "qwen4_exp", "qwen4_exp_text"),
+     .names = NAMES({.tokens = "embed_tokens.weight", .gamma = "embed_tokens.embed_norm.weight"}), RMS_NORM(1e-6)},
+    {"deepseek_v4", .types = LIST("deepseek_v4", "hy_v4", "hy_v4_vl_text", "glm5_next_text", "qwen4_exp", "qwen4_exp_text"),
      .architectures = LIST("deepseek4", "deepseek41", "qwen4exp"), LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {GGUF_TOKENS}),
      .follows = STEPS({"streams", NULL, INLAY_MODEL_END})},
     {"recurrent_gemma", LANGUAGE_MODEL, .follows = STEPS({"scale", NULL, INLAY_MODEL_END})},
     {"cpmant", .names = NAMES({.tokens = "input_embedding.weight"}),
-     .follows = STEPS({"prompt", "prompt_embedding.weight", INLAY_MODEL_END},
+     .follows = STEPS({"prompt", NULL, INLAY_MODEL_END},
                       {"segments", "segment_embedding.weight", INLAY_MODEL_END})},
     {"tapas", .names = NAMES({BERT_WORDS}),
      .follows = STEPS({"positions", "embeddings.position_embeddings.weight", INLAY_MODEL_END},
                       {"segments", "embeddings.token_type_embeddings_0.weight", INLAY_MODEL_END},
                       {"norm", "embeddings.LayerNorm.weight", INLAY_MODEL_END})},
-    {"nanochat", LANGUAGE_MODEL, RMS_NORM},
+    {"nanochat", .types = LIST("nanochat", "muse_glimmer_text", "muse_spark_text"), LANGUAGE_MODEL,
+     RMS_NORM(1e-6, OTHERS({"muse_glimmer_text", 1e-5}, {"muse_spark_text", 1e-5}))},
     /* As "llama", under more names than are told apart from those of other families without a configuration. */
     {"table",
      .types = LIST("apertus", "arcee", "aria_text", "axk1", "axk2", "bailing_hybrid", "beam", "bitnet", "codegen",
@@ -279,7 +284,7 @@ static const struct inlay_model models[] = {
                    "higgs_audio_v2", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "internlm3", "iquestcoder", "jais2",
                    "jamba", "jetmoe", "kimi_linear", "kolibri1", "laguna", "longcat_flash", "mamba", "mamba2", "mellum",
                    "mimo_v2_flash", "minimax", "minimax_m2", "minimax_m3_vl_text", "mistral4", "mistral_large4_text",
-                   "mpt", "muse_glimmer_text", "muse_spark_text", "nemotron_h", "olmo_hybrid", "openai_privacy_filter",
+                   "mpt", "nemotron_h", "olmo_hybrid", "openai_privacy_filter",
                    "persimmon", "rwkv", "solar_open", "ultrabert", "xlnet", "xlstm", "youtu", "zamba", "zamba2"),
      LANGUAGE_PREFIXES, .names = TABLE_NAMES, .any_dim = true},
     {"gemma", .part = "per_layer", .told_by_tensors = true,
@@ -403,10 +408,24 @@ static const struct inlay_model *model_named(const char *name, const char *part)
     return NULL;
 }
 
+/* Notes the family that the files name. If the options name one, that stays, and another one is noted. */
+static void note_family(struct inlay_found_model *found, const struct inlay_model *model, const inlay_file_value *told,
+                        bool is_gguf)
+{
+    if (found->model == NULL)
+        found->model = model;
+    if (strcmp(found->model->name, model->name) != 0) {
+        found->other = model;
+        found->other_key = told->key;
+    } else if (!is_gguf)
+        found->settings.type = told->text;
+}
+
 /* Finds the family that config.json or the metadata of GGUF name, in that order. *told is the value that names one,
-   and stays null if there is none; then, and if the family is not known, found->model stays null. */
+   and stays null if there is none; then, and if the family is not known, found->model is not changed. */
 static bool find_told(struct inlay_found_model *found, const inlay_file_value **told)
 {
+    static const struct inlay_key type_key = {"model_type", .may_be_null = true};
     static const char *const keys[] = {"config.model_type", "config.text_config.model_type", "general.architecture"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         const inlay_file_value *value = inlay_file_value_named(found->settings.file, keys[k]);
@@ -416,14 +435,15 @@ static bool find_told(struct inlay_found_model *found, const inlay_file_value **
         if (value->kind != INLAY_FILE_VALUE_STRING)
             return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, keys[k], "it is not a string");
         *told = value;
-        found->told_by = is_gguf ? "GGUF metadata" : "config.json";
+        if (found->model == NULL)
+            found->told_by = is_gguf ? "GGUF metadata" : "config.json";
         for (size_t i = 0; i < MODELS; i++)
             if (has_part(&models[i], found->part) && is_called(&models[i], value->text, is_gguf)) {
-                found->model = &models[i];
+                note_family(found, &models[i], value, is_gguf);
                 return true;
             }
     }
-    return *told != NULL || inlay_settings_check_odd(&found->settings, "model_type", "a string");
+    return *told != NULL || inlay_settings_check_odd(&found->settings, &type_key, "a string");
 }
 
 /* Finds the only family whose tensors a file has. */
@@ -462,7 +482,7 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
     if (name != NULL && found->model == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no family of models has this name%s",
                                part != NULL ? " and such a part" : "");
-    if (name == NULL && !find_told(found, &told))
+    if (!find_told(found, &told))
         return false;
     if (found->model == NULL && told == NULL)
         return find_by_tensors(found);

@@ -78,6 +78,8 @@ struct inlay_found_model {
     const char *told_by;                   /**< what named the family */
     const char *part;                      /**< of the options */
     const char *assumed_by;                /**< the key that an assumption rests on, or null */
+    const char *other_key;                 /**< the key that names another family than the options do, or null */
+    const struct inlay_model *other;       /**< that family, or null */
     const struct inlay_model_names *names; /**< the set of names that the file has */
     const char *prefix;                    /**< of the names of tensors; a star stands for the family's name */
     struct inlay_settings settings;
@@ -107,3 +109,9 @@ bool inlay_model_may_lack(const char *name);
     rotary or relative positions and nothing else that an input layer may have; else INLAY_FILE_ERROR_MODEL. `told` is
     the value that names the model. */
 bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found);
+
+/** Returns the name of a tensor that may belong to the input layer and that the family has no use for, or null. */
+const char *inlay_model_unused_tensor(const struct inlay_found_model *found);
+
+/** Returns the key of such a setting, or null. */
+const char *inlay_model_unused_setting(const struct inlay_found_model *found);

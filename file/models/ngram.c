@@ -49,7 +49,7 @@ static const struct kind {
                    [MULTIPLIERS] = {"multipliers", "layer_multipliers", .gguf = "ple.layer_multipliers"},
                    [MODULI] = {"moduli", "ngram_heads_vocab_sizes", .gguf = "ple.head_vocab_sizes"},
                    [OFFSETS] = {"offsets", "ngram_heads_offsets", .gguf = "ple.head_offsets"}},
-        .pad = {"eos_token_id", "ple.eos_token_id", -1},
+        .pad = {"eos_token_id", "ple.eos_token_id", -1, .may_be_null = true},
         .mask = {NULL, NULL, -1},
         .pad_resets = true,
     },
@@ -61,8 +61,8 @@ static const struct kind {
                    [MODULI] = OF_ENGRAM("primes", "primes"),
                    [OFFSETS] = OF_ENGRAM("offsets", "offsets"),
                    [TOKEN_MAP] = OF_ENGRAM("token map", "token_map")},
-        .pad = {"engram_pad_id", "engram.pad_id", -1},
-        .mask = {"image_token_id", NULL, -1},
+        .pad = {"engram_pad_id", "engram.pad_id", -1, .may_be_null = true},
+        .mask = {"image_token_id", NULL, -1, .may_be_null = true},
     },
 };
 
@@ -300,7 +300,7 @@ static bool read_arrays(struct builder *builder)
 /* Begins the spec with the number of ids: those of the map, else the vocabulary of the model. */
 static bool begin_spec(struct builder *builder)
 {
-    static const struct inlay_key key = {"vocab_size", "vocab_size", -1};
+    static const struct inlay_key key = {"vocab_size", "vocab_size", -1, .may_be_null = true};
     const long long most = INT64_C(1) << 31;
     struct inlay_setting setting;
     if (!inlay_settings_find(&builder->settings, INLAY_SETTING_INTEGER, &key, &setting))

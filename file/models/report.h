@@ -10,7 +10,7 @@
 
 enum { INLAY_REPORT_LINE_BYTES = 512, INLAY_REPORT_LINES = 40 };
 
-/** Lines of text; one that has no room is left out. A layer has at most 35, all of them as long as can be. All zero:
+/** Lines of text; one that has no room is left out. A layer has at most 37, all of them as long as can be. All zero:
     none. */
 struct inlay_report {
     size_t used;

@@ -27,15 +27,20 @@ struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *erro
 {
     const inlay_file_value *value = inlay_file_value_named(file, "general.architecture");
     bool is_text = value != NULL && value->kind == INLAY_FILE_VALUE_STRING;
-    return (struct inlay_settings){file, is_text ? value->text : NULL, error};
+    static const char text_config[] = "config.text_config";
+    const struct inlay_odd_key *odd = file->catalogue.odd_keys;
+    while (odd != NULL && (odd->is_null || strcmp(odd->key, text_config) != 0))
+        odd = odd->next;
+    return (struct inlay_settings){.file = file,
+                                   .config = odd != NULL ? text_config : "config",
+                                   .architecture = is_text ? value->text : NULL,
+                                   .error = error};
 }
 
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,
                                              const char *gguf)
 {
-    const inlay_file_value *value = value_of(settings->file, "config.text_config", config);
-    if (value == NULL)
-        value = value_of(settings->file, "config", config);
+    const inlay_file_value *value = value_of(settings->file, settings->config, config);
     return value != NULL ? value : value_of(settings->file, settings->architecture, gguf);
 }
 
@@ -44,16 +49,24 @@ static bool refuse(const struct inlay_settings *settings, const char *key, const
     return inlay_file_fail(settings->error, INLAY_FILE_ERROR_MODEL, NULL, key, "it is not %s", wanted);
 }
 
-bool inlay_settings_check_odd(const struct inlay_settings *settings, const char *config, const char *wanted)
+bool inlay_settings_check_odd(const struct inlay_settings *settings, const struct inlay_key *key, const char *wanted)
 {
-    static const char *const places[] = {"config.text_config.", "config."};
+    const size_t size = strlen(settings->config);
     for (const struct inlay_odd_key *odd = settings->file->catalogue.odd_keys; odd != NULL; odd = odd->next)
-        for (size_t i = 0; i < 2 && config != NULL; i++) {
-            const size_t size = strlen(places[i]);
-            if (strncmp(odd->key, places[i], size) == 0 && strcmp(odd->key + size, config) == 0)
-                return refuse(settings, odd->key, wanted);
-        }
+        if (key->config != NULL && !(odd->is_null && key->may_be_null) &&
+            strncmp(odd->key, settings->config, size) == 0 && odd->key[size] == '.' &&
+            strcmp(odd->key + size + 1, key->config) == 0)
+            return refuse(settings, odd->key, wanted);
     return true;
+}
+
+/* Returns the default of a setting. */
+static double default_of(const struct inlay_settings *settings, const struct inlay_key *key)
+{
+    for (const struct inlay_type_default *other = key->others; other != NULL && other->type != NULL; other++)
+        if (settings->type != NULL && strcmp(other->type, settings->type) == 0)
+            return other->otherwise;
+    return key->otherwise;
 }
 
 bool inlay_settings_find(const struct inlay_settings *settings, enum inlay_setting_kind kind,
@@ -61,9 +74,10 @@ bool inlay_settings_find(const struct inlay_settings *settings, enum inlay_setti
 {
     static const char *const wanted[] = {"a finite number", "an integer", "true or false"};
     const inlay_file_value *value = inlay_settings_value(settings, key->config, key->gguf);
-    *setting = (struct inlay_setting){key->otherwise, (long long)key->otherwise, NULL};
+    const double otherwise = default_of(settings, key);
+    *setting = (struct inlay_setting){otherwise, (long long)otherwise, NULL};
     if (value == NULL)
-        return inlay_settings_check_odd(settings, key->config, wanted[kind]);
+        return inlay_settings_check_odd(settings, key, wanted[kind]);
     const bool is_integer = value->kind == INLAY_FILE_VALUE_INTEGER;
     int64_t integer = value->integer;
     bool suits = value->kind == INLAY_FILE_VALUE_BOOLEAN;

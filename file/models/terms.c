@@ -7,6 +7,7 @@
 #include "piece.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,8 +79,9 @@ bool inlay_build_tokens(struct inlay_layer_builder *builder)
         return false;
     builder->tokens_name = tensor->name;
     const struct inlay_key dim_key = {model->dim != NULL ? model->dim : "hidden_size",
-                                      model->architectures != NULL ? "embedding_length" : NULL, (double)view->dim};
-    const struct inlay_key vocab_key = {"vocab_size", "vocab_size", (double)view->rows};
+                                      model->architectures != NULL ? "embedding_length" : NULL, (double)view->dim,
+                                      .may_be_null = true};
+    const struct inlay_key vocab_key = {"vocab_size", "vocab_size", (double)view->rows, .may_be_null = true};
     struct inlay_setting dim = {0, (long long)view->dim, NULL}, vocab;
     if ((!model->any_dim && !find(builder, INLAY_SETTING_INTEGER, &dim_key, &dim)) ||
         !find(builder, INLAY_SETTING_INTEGER, &vocab_key, &vocab))
@@ -234,11 +236,18 @@ static bool build_norm(struct inlay_layer_builder *builder)
     const struct inlay_model *model = builder->found.model;
     const struct inlay_model_names *names = builder->found.names;
     inlay_file_layer *layer = builder->layer;
+    const char *architecture = builder->found.settings.architecture;
     struct inlay_setting epsilon;
     if (model->norm == INLAY_NORM_NONE)
         return true;
     if (!find(builder, INLAY_SETTING_NUMBER, &model->epsilon, &epsilon))
         return false;
+    if (epsilon.key == NULL && architecture != NULL && model->epsilon.gguf != NULL) { /* llama.cpp has no default */
+        char key[INLAY_MODEL_NAME_ROOM];
+        snprintf(key, sizeof key, "%s.%s", architecture, model->epsilon.gguf);
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, key,
+                               "the norm of a %s model needs this number", model->name);
+    }
     if (epsilon.number < 0 || epsilon.number > 1)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, epsilon.key,
                                "the epsilon of a norm is a number from 0 to 1");
@@ -303,6 +312,7 @@ static bool find_scale(const struct inlay_layer_builder *builder, float *scale, 
 static bool build_scale(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
+    const bool has_key = builder->found.model->scale_key.config != NULL;
     struct inlay_setting setting;
     float scale = 1;
     if (!find_scale(builder, &scale, &setting))
@@ -313,8 +323,8 @@ static bool build_scale(struct inlay_layer_builder *builder)
                                setting.key != NULL ? setting.key : builder->tokens_name,
                                "the factor of token rows is no finite float32");
     if (builder->found.model->scale != INLAY_MODEL_SCALE_ONE)
-        inlay_report_line(&layer->report, "scale: %.9g%s%s%s", (double)scale, setting.key != NULL ? " (" : "",
-                          setting.key != NULL ? setting.key : "", setting.key != NULL ? ")" : "");
+        inlay_report_line(&layer->report, "scale: %.9g%s%s%s", (double)scale, has_key ? " (" : "",
+                          has_key ? inlay_setting_origin(&setting) : "", has_key ? ")" : "");
     if (layer->tokens.scale != 1)
         inlay_report_line(&layer->report, "scale of the table: %.9g", (double)layer->tokens.scale);
     return true;

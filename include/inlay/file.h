@@ -302,8 +302,9 @@ INLAY_API int64_t inlay_file_layer_start(const inlay_file_layer *layer);
 
 /**
  * Returns a step of the model between this layer and its first block: "projection", "norm", "positions", "segments",
- * "streams" and others. "unknown" means that the model is of no known family, and the layer is assumed to be its token
- * table. Past the last step the result is null, so a layer is complete if its step 0 is null.
+ * "streams" and others. "unknown" means that the layer is assumed: the model is of no known family, or its file has
+ * a setting or a tensor that may change the rows and that the family does not use. The report says which. Past the last
+ * step the result is null, so a layer is complete if its step 0 is null.
  *
  * @param layer   from inlay_file_layer_create()
  * @param index   of the step, from 0 on

@@ -60,7 +60,7 @@ class File(_core.File):
         model is the family ("bert", "gpt2", "gemma" and so on), if the files do not name it; part "decoder" is the layer
         of the decoder of BART, T5 and others, and "per_layer" the per-layer embedding of Gemma 3n. Calls begin at the
         position that the model begins at, which is layer.start; layer.report says what was found. layer.complete is False
-        if the model does more before its first block, which layer.follows lists.
+        if the model does more before its first block, or may do so; layer.follows lists the steps.
         """
         return self._layer(model, part, dtype, threads)
 
