@@ -134,7 +134,8 @@ bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *
     /* Gemma and its kin multiply rows by sqrt(dim) without a setting that says so. */
     const char *positions = find_positions(&found->settings), *forbids = NULL;
     if (found->names != NULL && positions != NULL) {
-        forbids = strstr(told->text, "gemma") != NULL ? "a scale that no setting names" : inlay_model_unused_setting(found);
+        forbids =
+            strstr(told->text, "gemma") != NULL ? "a scale that no setting names" : inlay_model_unused_setting(found);
         if (forbids == NULL)
             forbids = inlay_model_unused_tensor(found);
         found->assumed_by = forbids == NULL ? positions : NULL;

@@ -81,6 +81,10 @@ static void add_all_following(struct inlay_layer_builder *builder)
                           "assumed: the table alone, since positions are those of %s and nothing else is known",
                           builder->found.assumed_by);
         add_following(builder, "unknown", NULL);
+    } else if (builder->found.is_part) {
+        inlay_report_line(&builder->layer->report,
+                          "assumed: the layer of its text model; the whole model is not known");
+        add_step(builder->layer, "unknown", NULL);
     } else if (builder->found.settings.type == NULL && builder->layer->following_count == 0)
         add_unused(builder);
 }

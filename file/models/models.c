@@ -146,8 +146,7 @@ static const struct inlay_model models[] = {
          LIST("roberta", "xlm-roberta", "camembert", "data2vec-text", "xmod", "ibert", "roberta-prelayernorm", "lilt"),
      .prefixes = LIST("roberta.", "data2vec_text.", "", "roberta_prelayernorm.", "ibert.", "lilt."),
      .names = NAMES({BERT_ALL}, {BERT_TOKENS, BERT_SEGMENTS, BERT_OLD_NORM}),
-     ROBERTA_POSITIONS("pad_token_id", 1, OTHERS({"lilt", 0})),
-     LAYER_NORM("layer_norm_eps", 1e-12)},
+     ROBERTA_POSITIONS("pad_token_id", 1, OTHERS({"lilt", 0})), LAYER_NORM("layer_norm_eps", 1e-12)},
     {"longformer", .types = LIST("longformer", "luke"), .prefixes = LIST("longformer.", "luke.", ""), BERT_CLASS,
      ROBERTA_POSITIONS("pad_token_id", 1), .positions_first = true},
     {"xlm-roberta-xl", .prefixes = LIST("roberta.", ""), .names = NAMES({BERT_TOKENS, BERT_SEGMENTS}),
@@ -163,8 +162,7 @@ static const struct inlay_model models[] = {
                      .gamma = "embeddings.norm.weight",
                      .beta = "?embeddings.norm.bias"}),
      LAYER_NORM("norm_eps", 1e-5)},
-    {"gpt2", .told_by_tensors = true,
-     .types = LIST("gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "gpt-sw3"),
+    {"gpt2", .told_by_tensors = true, .types = LIST("gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "gpt-sw3"),
      .architectures = LIST("gpt2", "starcoder"), .prefixes = LIST("", "transformer."),
      .names = NAMES({.tokens = "wte.weight", .positions = "wpe.weight"}, {GGUF_TOKENS, GGUF_POSITIONS}),
      .dim = "n_embd"},
@@ -242,7 +240,8 @@ static const struct inlay_model models[] = {
      .types = LIST("granite", "granitemoe", "granitemoehybrid", "granitemoeshared", "falcon_h1", "granite_docling_text",
                    "granite_swa", "granitemoe_swa", "hyperclovax"),
      .architectures = LIST("granite", "granitemoe", "granitehybrid"), LANGUAGE_MODEL_OR_GGUF,
-     .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {"embedding_multiplier", "embedding_scale", 1, OTHERS({"granite_docling_text", 12})}},
+     .scale = INLAY_MODEL_SCALE_NUMBER,
+     .scale_key = {"embedding_multiplier", "embedding_scale", 1, OTHERS({"granite_docling_text", 12})}},
     {"gemma", .told_by_tensors = true,
      .types = LIST("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n", "gemma3n_text", "gemma4", "gemma4_text",
                    "vaultgemma", "embedding_gemma2_text", "gemma4_unified_text"),
@@ -261,14 +260,14 @@ static const struct inlay_model models[] = {
     {"minicpm3", LANGUAGE_MODEL, SCALE_BY("scale_emb", 12)},
     {"inkling", .types = LIST("inkling_text"), LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight", .gamma = "embed_tokens.embed_norm.weight"}), RMS_NORM(1e-6)},
-    {"deepseek_v4", .types = LIST("deepseek_v4", "hy_v4", "hy_v4_vl_text", "glm5_next_text", "qwen4_exp", "qwen4_exp_text"),
+    {"deepseek_v4",
+     .types = LIST("deepseek_v4", "hy_v4", "hy_v4_vl_text", "glm5_next_text", "qwen4_exp", "qwen4_exp_text"),
      .architectures = LIST("deepseek4", "deepseek41", "qwen4exp"), LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {GGUF_TOKENS}),
      .follows = STEPS({"streams", NULL, INLAY_MODEL_END})},
     {"recurrent_gemma", LANGUAGE_MODEL, .follows = STEPS({"scale", NULL, INLAY_MODEL_END})},
     {"cpmant", .names = NAMES({.tokens = "input_embedding.weight"}),
-     .follows = STEPS({"prompt", NULL, INLAY_MODEL_END},
-                      {"segments", "segment_embedding.weight", INLAY_MODEL_END})},
+     .follows = STEPS({"prompt", NULL, INLAY_MODEL_END}, {"segments", "segment_embedding.weight", INLAY_MODEL_END})},
     {"tapas", .names = NAMES({BERT_WORDS}),
      .follows = STEPS({"positions", "embeddings.position_embeddings.weight", INLAY_MODEL_END},
                       {"segments", "embeddings.token_type_embeddings_0.weight", INLAY_MODEL_END},
@@ -284,8 +283,8 @@ static const struct inlay_model models[] = {
                    "higgs_audio_v2", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "internlm3", "iquestcoder", "jais2",
                    "jamba", "jetmoe", "kimi_linear", "kolibri1", "laguna", "longcat_flash", "mamba", "mamba2", "mellum",
                    "mimo_v2_flash", "minimax", "minimax_m2", "minimax_m3_vl_text", "mistral4", "mistral_large4_text",
-                   "mpt", "nemotron_h", "olmo_hybrid", "openai_privacy_filter",
-                   "persimmon", "rwkv", "solar_open", "ultrabert", "xlnet", "xlstm", "youtu", "zamba", "zamba2"),
+                   "mpt", "nemotron_h", "olmo_hybrid", "openai_privacy_filter", "persimmon", "rwkv", "solar_open",
+                   "ultrabert", "xlnet", "xlstm", "youtu", "zamba", "zamba2"),
      LANGUAGE_PREFIXES, .names = TABLE_NAMES, .any_dim = true},
     {"gemma", .part = "per_layer", .told_by_tensors = true,
      .types = LIST("gemma3n", "gemma3n_text", "gemma4", "gemma4_text"), .architectures = LIST("gemma3n", "gemma4"),
@@ -301,6 +300,70 @@ static const struct inlay_model models[] = {
 };
 
 enum { MODELS = sizeof models / sizeof *models };
+
+/* Values of config.model_type of models that also see or hear and embed ids as their text model does alone. */
+static const char *const wholes[] = {"aria",
+                                     "audioflamingo3",
+                                     "aya_vision",
+                                     "clip",
+                                     "cohere2_vision",
+                                     "cosmos3_edge",
+                                     "cosmos3_omni",
+                                     "deepseek_vl",
+                                     "deepseek_vl_hybrid",
+                                     "embedding_gemma2",
+                                     "exaone4_5",
+                                     "fuyu",
+                                     "gemma4_unified",
+                                     "glm5_next",
+                                     "glm_ocr",
+                                     "glmasr",
+                                     "got_ocr2",
+                                     "granite_speech",
+                                     "granite_speech_plus",
+                                     "hy_v4_vl",
+                                     "hyperclovax_vision_v2",
+                                     "inkling_mm_model",
+                                     "internvl",
+                                     "kimi_k25",
+                                     "lfm2_vl",
+                                     "lfm3_vl",
+                                     "lighton_ocr",
+                                     "llava",
+                                     "llava_next",
+                                     "llava_next_video",
+                                     "llava_onevision",
+                                     "metaclip_2",
+                                     "minicpm_ocr",
+                                     "minicpmv4_6",
+                                     "minicpmv4_7",
+                                     "minimax_m3_vl",
+                                     "mistral_large4",
+                                     "moss_transcribe_diarize",
+                                     "muse_glimmer",
+                                     "musicflamingo",
+                                     "omniasr",
+                                     "ovis2",
+                                     "paligemma",
+                                     "qianfan_ocr",
+                                     "qwen2_audio",
+                                     "qwen3_asr",
+                                     "siglip",
+                                     "siglip2",
+                                     "video_llama_3",
+                                     "video_llava",
+                                     "vipllava",
+                                     "voxtral"};
+
+/* Returns true if a model_type is one of these. */
+static bool is_whole(const inlay_file_value *type)
+{
+    size_t i = 0;
+    const size_t count = sizeof wholes / sizeof *wholes;
+    while (type != NULL && i < count && strcmp(type->text, wholes[i]) != 0)
+        i++;
+    return type != NULL && i < count;
+}
 
 /* Returns the prefixes of a family. A star stands for its name. */
 static const char *const *prefixes_of(const struct inlay_model *model)
@@ -434,11 +497,13 @@ static bool find_told(struct inlay_found_model *found, const inlay_file_value **
             continue;
         if (value->kind != INLAY_FILE_VALUE_STRING)
             return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, keys[k], "it is not a string");
+        const inlay_file_value *whole = *told;
         *told = value;
         if (found->model == NULL)
             found->told_by = is_gguf ? "GGUF metadata" : "config.json";
         for (size_t i = 0; i < MODELS; i++)
             if (has_part(&models[i], found->part) && is_called(&models[i], value->text, is_gguf)) {
+                found->is_part = found->model == NULL && k == 1 && !is_whole(whole);
                 note_family(found, &models[i], value, is_gguf);
                 return true;
             }

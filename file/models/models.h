@@ -78,6 +78,7 @@ struct inlay_found_model {
     const char *told_by;                   /**< what named the family */
     const char *part;                      /**< of the options */
     const char *assumed_by;                /**< the key that an assumption rests on, or null */
+    bool is_part;                          /**< it is the text model of a model that is not known */
     const char *other_key;                 /**< the key that names another family than the options do, or null */
     const struct inlay_model *other;       /**< that family, or null */
     const struct inlay_model_names *names; /**< the set of names that the file has */
