@@ -70,6 +70,13 @@ static bool reads(const struct inlay_model *model, const char *key)
     return is_read;
 }
 
+/* Returns what follows a place and a dot in a key, or null if the key is not in that place. A null place has none. */
+static const char *key_in(const char *key, const char *place)
+{
+    const size_t size = place != NULL ? strlen(place) : 0;
+    return size > 0 && strncmp(key, place, size) == 0 && key[size] == '.' ? key + size + 1 : NULL;
+}
+
 const char *inlay_model_unused_setting(const struct inlay_found_model *found)
 {
     const struct inlay_settings *settings = &found->settings;
@@ -77,11 +84,9 @@ const char *inlay_model_unused_setting(const struct inlay_found_model *found)
     for (size_t i = 0; i < inlay_file_value_count(settings->file); i++) {
         const inlay_file_value *value = inlay_file_value_at(settings->file, i);
         for (size_t p = 0; p < sizeof places / sizeof *places; p++) {
-            const size_t size = places[p] != NULL ? strlen(places[p]) : 0;
-            const char *key = value->key + size + 1;
-            if (size > 0 && strncmp(value->key, places[p], size) == 0 && key[-1] == '.' && strchr(key, '.') == NULL &&
-                strstr(key, "emb") != NULL && has_word_of(key, setting_words) && !is_neutral(value) &&
-                !reads(found->model, key))
+            const char *key = key_in(value->key, places[p]);
+            if (key != NULL && strchr(key, '.') == NULL && strstr(key, "emb") != NULL &&
+                has_word_of(key, setting_words) && !is_neutral(value) && !reads(found->model, key))
                 return value->key;
         }
     }
@@ -119,11 +124,10 @@ const char *inlay_model_unused_tensor(const struct inlay_found_model *found)
     const int size = snprintf(prefix, sizeof prefix, "%s%s", own ? found->model->name : "", found->prefix + own);
     for (size_t i = 0; i < catalogue->name_count; i++) {
         const inlay_file_tensor *tensor = catalogue->by_name[i];
-        const char *rest = tensor->name + size;
-        if (strncmp(tensor->name, prefix, (size_t)size) == 0 && !is_of_block(tensor->name) &&
-            (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) && has_word_of(rest, tensor_words) &&
-            !has_word_of(rest, foreign_words) && strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0 &&
-            !has_tensor(found, tensor))
+        const char *rest = strncmp(tensor->name, prefix, (size_t)size) == 0 ? tensor->name + size : "";
+        if (!is_of_block(tensor->name) && (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
+            has_word_of(rest, tensor_words) && !has_word_of(rest, foreign_words) &&
+            strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0 && !has_tensor(found, tensor))
             return tensor->name;
     }
     return NULL;

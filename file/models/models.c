@@ -127,8 +127,8 @@ static const struct inlay_model models[] = {
     {"deberta", .types = LIST("deberta", "deberta-v2"),
      .names = NAMES({BERT_WORDS, .positions = "?embeddings.position_embeddings.weight",
                      .segments = "?embeddings.token_type_embeddings.weight", BERT_NORM}),
-     .any_dim = true, LAYER_NORM("layer_norm_eps", 1e-7), .positions_first = true,
-     .follows = STEPS({"projection", "embeddings.embed_proj.weight", INLAY_MODEL_NORM})},
+     .types_key = {"type_vocab_size", NULL, 0}, .any_dim = true, LAYER_NORM("layer_norm_eps", 1e-7),
+     .positions_first = true, .follows = STEPS({"projection", "embeddings.embed_proj.weight", INLAY_MODEL_NORM})},
     {"xlm", .types = LIST("xlm", "flaubert"), .prefixes = LIST("transformer.", ""),
      .names = NAMES({.tokens = "embeddings.weight",
                      .positions = "position_embeddings.weight",
@@ -260,7 +260,7 @@ static const struct inlay_model models[] = {
     {"minicpm3", LANGUAGE_MODEL, SCALE_BY("scale_emb", 12)},
     {"inkling", .types = LIST("inkling_text"), LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight", .gamma = "embed_tokens.embed_norm.weight"}), RMS_NORM(1e-6)},
-    {"deepseek_v4",
+    {"deepseek_v4", .told_by_tensors = true,
      .types = LIST("deepseek_v4", "hy_v4", "hy_v4_vl_text", "glm5_next_text", "qwen4_exp", "qwen4_exp_text"),
      .architectures = LIST("deepseek4", "deepseek41", "qwen4exp"), LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {GGUF_TOKENS}),
@@ -301,69 +301,17 @@ static const struct inlay_model models[] = {
 
 enum { MODELS = sizeof models / sizeof *models };
 
-/* Values of config.model_type of models that also see or hear and embed ids as their text model does alone. */
-static const char *const wholes[] = {"aria",
-                                     "audioflamingo3",
-                                     "aya_vision",
-                                     "clip",
-                                     "cohere2_vision",
-                                     "cosmos3_edge",
-                                     "cosmos3_omni",
-                                     "deepseek_vl",
-                                     "deepseek_vl_hybrid",
-                                     "embedding_gemma2",
-                                     "exaone4_5",
-                                     "fuyu",
-                                     "gemma4_unified",
-                                     "glm5_next",
-                                     "glm_ocr",
-                                     "glmasr",
-                                     "got_ocr2",
-                                     "granite_speech",
-                                     "granite_speech_plus",
-                                     "hy_v4_vl",
-                                     "hyperclovax_vision_v2",
-                                     "inkling_mm_model",
-                                     "internvl",
-                                     "kimi_k25",
-                                     "lfm2_vl",
-                                     "lfm3_vl",
-                                     "lighton_ocr",
-                                     "llava",
-                                     "llava_next",
-                                     "llava_next_video",
-                                     "llava_onevision",
-                                     "metaclip_2",
-                                     "minicpm_ocr",
-                                     "minicpmv4_6",
-                                     "minicpmv4_7",
-                                     "minimax_m3_vl",
-                                     "mistral_large4",
-                                     "moss_transcribe_diarize",
-                                     "muse_glimmer",
-                                     "musicflamingo",
-                                     "omniasr",
-                                     "ovis2",
-                                     "paligemma",
-                                     "qianfan_ocr",
-                                     "qwen2_audio",
-                                     "qwen3_asr",
-                                     "siglip",
-                                     "siglip2",
-                                     "video_llama_3",
-                                     "video_llava",
-                                     "vipllava",
-                                     "voxtral"};
-
-/* Returns true if a model_type is one of these. */
-static bool is_whole(const inlay_file_value *type)
-{
-    size_t i = 0;
-    const size_t count = sizeof wholes / sizeof *wholes;
-    while (type != NULL && i < count && strcmp(type->text, wholes[i]) != 0)
-        i++;
-    return type != NULL && i < count;
-}
+/* Types of models that also see or hear and embed ids as their text model does alone. */
+static const struct inlay_model wholes = {
+    .types =
+        LIST("aria", "audioflamingo3", "aya_vision", "clip", "cohere2_vision", "cosmos3_edge", "cosmos3_omni",
+             "deepseek_vl", "deepseek_vl_hybrid", "embedding_gemma2", "exaone4_5", "fuyu", "gemma4_unified",
+             "glm5_next", "glm_ocr", "glmasr", "got_ocr2", "granite_speech", "granite_speech_plus", "hy_v4_vl",
+             "hyperclovax_vision_v2", "inkling_mm_model", "internvl", "kimi_k25", "lfm2_vl", "lfm3_vl", "lighton_ocr",
+             "llava", "llava_next", "llava_next_video", "llava_onevision", "metaclip_2", "minicpm_ocr", "minicpmv4_6",
+             "minicpmv4_7", "minimax_m3_vl", "mistral_large4", "moss_transcribe_diarize", "muse_glimmer",
+             "musicflamingo", "omniasr", "ovis2", "paligemma", "qianfan_ocr", "qwen2_audio", "qwen3_asr", "siglip",
+             "siglip2", "video_llama_3", "video_llava", "vipllava", "voxtral")};
 
 /* Returns the prefixes of a family. A star stands for its name. */
 static const char *const *prefixes_of(const struct inlay_model *model)
@@ -503,7 +451,8 @@ static bool find_told(struct inlay_found_model *found, const inlay_file_value **
             found->told_by = is_gguf ? "GGUF metadata" : "config.json";
         for (size_t i = 0; i < MODELS; i++)
             if (has_part(&models[i], found->part) && is_called(&models[i], value->text, is_gguf)) {
-                found->is_part = found->model == NULL && k == 1 && !is_whole(whole);
+                found->is_part =
+                    found->model == NULL && k == 1 && (whole == NULL || !is_called(&wholes, whole->text, false));
                 note_family(found, &models[i], value, is_gguf);
                 return true;
             }

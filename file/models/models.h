@@ -51,6 +51,7 @@ struct inlay_model {
     const struct inlay_model_names *names; /**< sets of names, ended by one without tokens */
     const char *dim;                       /**< the key of the columns of the token table; null: "hidden_size" */
     int start;                             /**< the first position */
+    struct inlay_key types_key;            /**< the rows of segments; 0: there are none. No key: those of the tensor */
     bool after_padding;                    /**< it is the id of padding + 1 */
     bool padding_aware;                    /**< padding has no position of its own */
     struct inlay_key padding;              /**< the id of padding, where one of these asks for it */

@@ -166,6 +166,15 @@ static bool build_segments(struct inlay_layer_builder *builder)
 {
     inlay_layer_spec *spec = &builder->layer->spec;
     const bool first = !builder->found.model->positions_first;
+    const struct inlay_key *key = &builder->found.model->types_key;
+    struct inlay_setting types;
+    if (key->config != NULL && !find(builder, INLAY_SETTING_INTEGER, key, &types))
+        return false;
+    if (key->config != NULL && types.integer == 0) {
+        inlay_report_line(&builder->layer->report, "segments: none, %s is 0 (%s)", key->config,
+                          inlay_setting_origin(&types));
+        return true;
+    }
     if (!find_term(builder, first ? "segments, added before positions" : "segments", builder->found.names->segments,
                    &builder->layer->segments, &spec->segments))
         return false;

@@ -40,9 +40,9 @@ struct family {
     float epsilon;
     bool pools, first_for_bad_ids;
     bool positions_first;
-    bool rows_alone, segments_follow; /* terms that the file has and the layer has not */
-    const char *says;                 /* a line of the report */
-    const char *follows;              /* the steps of the model behind the layer, with their tensors; null: none */
+    bool rows_alone, segments_follow, ignores_segments; /* terms that the file has and the layer has not */
+    const char *says;                                   /* a line of the report */
+    const char *follows; /* the steps of the model behind the layer, with their tensors; null: none */
 };
 
 enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MOST_ROWS = 64, MOST_DIM = 512 };
@@ -206,9 +206,10 @@ static const struct family families[] = {
                 [GAMMA] = {"deberta.embeddings.LayerNorm.weight", "F32", DIM, 0},
                 [BETA] = {"deberta.embeddings.LayerNorm.bias", "F32", DIM, 0}},
      .norm = INLAY_NORM_LAYER, .epsilon = 1e-7f},
-    {"DeBERTa", "deberta", .config = "{\"model_type\": \"deberta\", \"layer_norm_eps\": 1e-7}",
+    {"DeBERTa", "deberta", .config = "{\"model_type\": \"deberta\", \"type_vocab_size\": 2}",
      .pieces = BERT_PIECES("deberta.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-7f, .positions_first = true},
-    {"DeBERTa with a projection", "deberta", .config = "{\"model_type\": \"deberta-v2\", \"hidden_size\": 60}",
+    {"DeBERTa with a projection", "deberta",
+     .config = "{\"model_type\": \"deberta-v2\", \"hidden_size\": 60, \"type_vocab_size\": 2}",
      .pieces = BERT_PIECES_AND("", {"embeddings.embed_proj.weight", "F32", 60, DIM}), .positions_first = true,
      .follows = "projection embeddings.embed_proj.weight;norm embeddings.LayerNorm.weight;"},
     {"ERNIE with task types", "bert", .config = "{\"model_type\": \"ernie\"}",
@@ -286,6 +287,9 @@ static const struct family families[] = {
      .says = "scale: 6.3245554 (config.mup_enabled)\n"},
     {"AFMoE without a scale", "afmoe", .config = "{\"model_type\": \"afmoe\"}",
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}},
+    {"DeBERTa without types", "deberta", .config = "{\"model_type\": \"deberta\"}", .ignores_segments = true,
+     .pieces = BERT_PIECES("deberta.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-7f,
+     .says = "segments: none, type_vocab_size is 0 (default)\n"},
     {"MRA without epsilon", "nystromformer", .config = "{\"model_type\": \"mra\"}",
      .pieces = BERT_PIECES("mra.", "F32"), .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f, .start = 2,
      .says = "norm: LayerNorm, epsilon 1e-05 (default)\n"},
@@ -500,7 +504,8 @@ struct hand {
 
 static bool has_segments(const struct family *family)
 {
-    return family->pieces[SEGMENTS].name != NULL && !family->rows_alone && !family->segments_follow;
+    return family->pieces[SEGMENTS].name != NULL && !family->rows_alone && !family->segments_follow &&
+           !family->ignores_segments;
 }
 
 /* Returns a number rounded to that many binary digits. */

@@ -92,6 +92,8 @@ static const struct bad_model bad_models[] = {
      .name = "", .says = "bert, electra, roberta, mpnet, distilbert"},
     {"rows that may have a scale", .tensors = {{"model.embed_tokens.weight", "F32", VOCAB, DIM}},
      .status = INLAY_FILE_ERROR_MODEL, .name = "", .says = "llama, granite, gemma"},
+    {"rows that may have streams", .tensors = {{"embed.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_MODEL,
+     .name = "", .says = "llama, deepseek_v4"},
     {"a family that is none", BERT, .model = "owl", .tensors = {WORDS}, .status = INLAY_FILE_ERROR_ARGUMENT,
      .name = "owl"},
     {"a part that a family has not", BERT, .model = "bert", .part = "per_layer", .tensors = {WORDS},
