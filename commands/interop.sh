@@ -87,6 +87,7 @@ compare_all() {
         compare "what Python makes of files with safetensors, gguf, PyTorch, wordllama and model2vec" $tests/files_python.py
     compare "the layer of every text configuration of transformers with its model" $tests/families.py
     compare "rotary frequencies of every configuration of transformers" $tests/rotary.py
+    compare "the layer without each key of config.json with the model that transformers loads" $tests/families.py --keys
     has "models of ONNX" models checkpoints onnx_models &&
         compare "exported models of transformers before and after inlay.onnx.fuse()" $tests/onnx_models.py
     return 0

@@ -2,26 +2,34 @@
 # SPDX-License-Identifier: MIT
 """Opens a small random model of every text configuration of transformers, and compares its layer with the model.
 
-    families.py [--write] [MODEL_TYPE...]
+    families.py [--write | --keys] [MODEL_TYPE...]
 
-A text configuration is one whose models take input_ids, have a vocabulary and are no part of a model that also sees or
-hears. Each is made small, saved by save_pretrained() and opened by inlay.open(), which is told nothing else. What the
-first block of the model receives must be what the layer returns: bit by bit, or where a norm comes last within 2 ULP of
-the row's largest absolute value from the norm in float64. PyTorch's expf, which makes the frequencies of fairseq's
-sinusoids, misses the nearest float in some columns: within 4e-6. A layer that is not complete must return a tensor that
-the model computes on the way there. Batches with padding have its attention mask.
+A text configuration is one whose models take input_ids and have a vocabulary. Models that also see or hear are called
+with ids alone, and have a row if inlay opens them. Every type that file/models/models.c lists must be compared. Each model
+is made small, saved by save_pretrained() and opened by inlay.open(), which is told nothing else. What the first block of
+the model receives must be what the layer returns: bit by bit, or where a norm comes last within 2 ULP of the row's largest
+absolute value from the norm in float64. PyTorch's expf, which makes the frequencies of fairseq's sinusoids, misses the
+nearest float in some columns: within 4e-6. A layer that is not complete must return a tensor that the model computes on
+the way there. Batches with padding have its attention mask.
 
 Each model that runs is also converted in place by inlay.torch.convert(), with no output too small for inlay. What arrives
 at the first block must have the bits that it had before; where a norm was noted, it is within 2 ULP as above, and what a
 model computes of a norm within 1e-5. After restore() the classes of its modules and the bits are those from before.
 
+--keys takes every key out of each config.json of a listed type in turn, and sets those that inlay reads to null. The layer
+must then be that of the model that transformers loads, or inlay must refuse. If transformers makes no model of these
+tensors, nothing is compared.
+
 The result of each is a row of docs/families.md, which --write writes and which is compared otherwise. The exit status
-is 1 for a wrong result, of a layer or a converted model, for a table that differs, and if fewer than 90 % of the models
-that were made are equal.
+is 1 for a wrong result, of a layer or a converted model, for a table that differs, if a listed type is not compared, and
+if fewer than 90 % of the models that were made are equal.
 """
 import argparse
+import collections
 import contextlib
+import importlib
 import inspect
+import json
 import math
 import os
 import pathlib
@@ -29,6 +37,7 @@ import re
 import signal
 import sys
 import tempfile
+import unittest.mock
 import warnings
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is to be looked for on the network
@@ -36,6 +45,7 @@ os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 warnings.simplefilter("ignore")
 
 import numpy  # noqa: E402
+import safetensors.torch  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 from torch.overrides import TorchFunctionMode  # noqa: E402
@@ -46,7 +56,7 @@ import inlay.torch  # noqa: E402
 from inlay.torch import conversion  # noqa: E402
 
 VOCAB, SEQUENCES, LENGTH, PAD = 120, 3, 16, 1
-MOST_PARAMETERS, MOST_SECONDS = 1.2e8, 60
+MOST_PARAMETERS, MOST_SECONDS, MOST_SECONDS_OF_KEYS = 1.2e8, 60, 600
 ULPS = 2
 SINUSOIDS = 4e-6  # of recipes whose frequencies are PyTorch's expf
 AFTER_NORM = 1e-5  # of a row's largest value, where a norm is not the last step
@@ -54,12 +64,25 @@ LEAST_EQUAL = 0.9
 DOCS = pathlib.Path(__file__).parents[2] / "docs/families.md"
 NOT_MADE = "no small model"
 BEGIN, END = "<!-- families -->\n", "<!-- end of families -->\n"
-MAPPINGS = {
-    "encoder": modeling_auto.MODEL_MAPPING,
-    "language model": modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING,
-    "masked language model": modeling_auto.MODEL_FOR_MASKED_LM_MAPPING,
-    "sequence to sequence": modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+FAMILIES = pathlib.Path(__file__).parents[2] / "file/models/models.c"
+MAPPINGS = (
+    modeling_auto.MODEL_MAPPING,
+    modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING,
+    modeling_auto.MODEL_FOR_MASKED_LM_MAPPING,
+    modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+)
+# Parts of models that have no automatic class: the module of transformers.models and the class.
+CLASSES = {
+    "align_text_model": ("align", "AlignTextModel"),
+    "chinese_clip_text_model": ("chinese_clip", "ChineseCLIPTextModel"),
+    "metaclip_2_text_model": ("metaclip_2", "MetaClip2TextModel"),
+    "siglip_text_model": ("siglip", "SiglipTextModel"),
+    "siglip2_text_model": ("siglip2", "Siglip2TextModel"),
+    "voxtral_realtime_text": ("voxtral_realtime", "VoxtralRealtimeTextModel"),
+    "layoutlmv2": ("layoutlmv2", "LayoutLMv2Embeddings"),  # whose model needs detectron2
 }
+# Listed types of other libraries, which checkpoints.py compares.
+OTHERS_COMPARE = ("model2vec",)
 
 # ---- Small models
 
@@ -93,6 +116,9 @@ OTHERS = [
     (r"scale_embedding|rescale_embeddings|mup_enabled", bool, True),
     (r"(layer_|rms_)?norm_eps|layer_norm_epsilon", float, 1e-3),
 ]
+# Of what sees and hears.
+PART_SIZES = [(LAYERS, 2), (r"intermediate_size", 32)]
+SMALL_PART_SIZES = [*PART_SIZES, (r"hidden_size|embed_dim", 64), (r"num_heads|num_attention_heads", 4)]
 # The number of patterns of each attempt, and how many layers it has.
 ATTEMPTS = ((len(SIZES), 2), (len(SIZES) - 1, 2), (len(SIZES), 4), (9, 2), (6, 2), (2, 2))
 
@@ -104,7 +130,15 @@ NONE_AND_HEADS = NONE_TOO + r"|num_key_value_heads|.*experts|.*_dim|.*_rank|.*_s
 SPECIAL = {
     "gpt_neo": {"attention_types": [[["global"], 2]]},
     "bamba": {"mamba_n_heads": 4, "mamba_d_head": 40},
-    "cohere_compass_text": {"num_hidden_layers": 4},
+    "cohere_compass_text": {
+        "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"],
+        "rope_parameters": {
+            kind: {"rope_type": "default", "rope_theta": 1e4} for kind in ("sliding_attention", "full_attention")
+        },
+    },  # fmt: skip
+    "cpmant": {"prompt_length": 0},
+    "dbrx": {"attn_config": {"kv_n_heads": 2, "rope_theta": 1e4}},
+    "dots1": {"n_shared_experts": 1, "n_routed_experts": 4, "num_experts_per_tok": 2},
     "gemma3n_text": {
         "num_hidden_layers": 3, "layer_types": ["full_attention"] * 3, "activation_sparsity_pattern": [0.0] * 3,
         "intermediate_size": [32] * 3, "num_kv_shared_layers": 1, "laurel_rank": 4, "hidden_size_per_layer_input": 16,
@@ -114,6 +148,10 @@ SPECIAL = {
     "glm_ocr_text": {"hidden_size": 256, "head_dim": 64},
     "glm4v_moe_text": {"head_dim": 128},
     "granitemoehybrid": {"mamba_n_heads": 4, "mamba_d_head": 40},
+    "hunyuan_vl_text": {"rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [2, 2, 2, 2]}},
+    "longcat_flash": {"expert_ffn_hidden_size": 32, "zero_expert_num": 2, "ffn_hidden_size": 32},
+    "mamba2": {"num_heads": 10, "head_dim": 16},
+    "xmod": {"default_language": "en_XX"},
     "lfm2_moe": {"layer_types": ["full_attention", "conv"]},
     "neomme": {"layer_types": ["full_attention", "full_attention"]},
     "pegasus_x": {"block_size": LENGTH},
@@ -125,7 +163,7 @@ SPECIAL = {
 
 # Models that multiply the input layer by the attention mask, and those in which from_pretrained() sets the row of padding
 # to zeros: the layer has the row of the file.
-MASKED = ("xlm", "flaubert", "deberta", "deberta-v2", "esm", "funnel", "youtu")
+MASKED = ("xlm", "flaubert", "chinese_clip_text_model", "deberta", "deberta-v2", "esm", "funnel", "youtu")
 
 # What models of documents and pictures demand beside ids.
 def other_inputs(sequences, length):
@@ -133,6 +171,7 @@ def other_inputs(sequences, length):
         "bbox": torch.zeros(sequences, length, 4, dtype=torch.long),
         "visual_feats": torch.zeros(sequences, 1, 2048),
         "use_cache": False,
+        "t_cond": torch.zeros(sequences, 1, 80),
         "visual_pos": torch.zeros(sequences, 1, 4),
     }
 
@@ -164,8 +203,27 @@ def small(config_class, patterns, layers, model_type, sizes=SIZES, special=SPECI
                     size = 4
                 options[key] = layers if pattern == LAYERS else size
                 break
+    options.update(small_parts(config_class, patterns, layers))
     options.update(special.get(model_type, {}))
     return config_class(**options)
+
+
+def small_parts(config_class, patterns, layers):
+    """Returns the configurations of a model's parts: small ones of texts, the rest with few layers. None if no part is
+    a text."""
+    options, whole = {}, config_class()
+    for name in getattr(config_class, "sub_configs", None) or {}:
+        part = getattr(whole, name, None)
+        if isinstance(part, transformers.PretrainedConfig):
+            is_text = has_vocabulary(part.to_dict())
+            sizes = SIZES if is_text else PART_SIZES if (patterns, layers) == ATTEMPTS[0] else SMALL_PART_SIZES
+            options[name] = small(type(part), patterns, layers, part.model_type, sizes)
+    return options if has_vocabulary({name: part.to_dict() for name, part in options.items()}) else {}
+
+
+def has_vocabulary(settings):
+    """Returns whether a configuration or a part of it has a vocabulary."""
+    return "vocab_size" in settings or any(has_vocabulary(part) for part in settings.values() if isinstance(part, dict))
 
 
 def randomise(model):
@@ -179,6 +237,22 @@ class TooLarge(Exception):
     """A model that an attempt did not make small."""
 
 
+@contextlib.contextmanager
+def without_other_libraries():
+    """Puts nothing in place of a part that needs a library of pictures, which ids never reach."""
+    from_config = transformers.AutoModel.from_config
+
+    def part(config, **options):
+        try:
+            return from_config(config, **options)
+        except ImportError:
+            return torch.nn.Identity()
+
+    with unittest.mock.patch.object(transformers.AutoModel, "from_config", part):
+        yield
+
+
+@without_other_libraries()
 def made(config_class, model_class, attempt, model_type, folder):
     """Returns a model as it is loaded from the checkpoint in `folder` that was saved of it."""
     config = small(config_class, *attempt, model_type)
@@ -191,6 +265,14 @@ def made(config_class, model_class, attempt, model_type, folder):
     randomise(model)
     model.save_pretrained(folder)
     return model_class.from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def save_module(config_class, module_class, model_type, folder):
+    """Saves the embedding module of a model that cannot be made."""
+    config = small(config_class, *ATTEMPTS[0], model_type)
+    config.save_pretrained(folder)
+    module = {f"embeddings.{name}": tensor for name, tensor in module_class(config).state_dict().items()}
+    safetensors.torch.save_file(module, pathlib.Path(folder) / "model.safetensors")
 
 
 # ---- What a model computes
@@ -240,18 +322,24 @@ def followed(model, call, shape, records=True):
     norm that makes it, else the last one, with its input and its output."""
     arrived, norms, hooks = [], [], []
 
-    def note_block(_module, arguments, named):
-        vectors = first_float(arguments, named, shape)
-        if vectors is not None:
-            arrived.append(vectors)
-            raise Arrived
+    def noted(forward):
+        def note(*arguments, **named):
+            vectors = first_float(arguments, named, shape)
+            if vectors is not None:
+                arrived.append(vectors)
+                raise Arrived
+            return forward(*arguments, **named)
+
+        return note
 
     def note_norm(module, arguments, result):
         result = result[0] if isinstance(result, tuple) else result
         if isinstance(result, torch.Tensor) and tuple(result.shape[:2]) == shape and arguments:
             norms.append((module, arguments[0].detach().clone(), result.detach().clone()))
 
-    hooks += [block.register_forward_pre_hook(note_block, with_kwargs=True) for block in blocks_of(model)]
+    blocks = list(blocks_of(model))
+    for block in blocks:  # not by hooks: SqueezeBERT calls forward() itself
+        block.forward = noted(block.forward)
     for module in model.modules():
         if records and "norm" in type(module).__name__.lower():
             hooks.append(module.register_forward_hook(note_norm))
@@ -264,20 +352,29 @@ def followed(model, call, shape, records=True):
     finally:
         for hook in hooks:
             hook.remove()
+        for block in blocks:
+            del block.forward
     if not arrived:
-        raise RuntimeError("it has no list of blocks")
+        raise RuntimeError("no block receives vectors of the batch")
+    norms = [norm for norm in norms if norm[1].shape == norm[2].shape]
     last = [norm for norm in norms if torch.equal(norm[2], arrived[0])] or norms
     return arrived[0], recorder.tensors if records else [], last[-1] if last else None
 
 
 def sides_of(model, sequences=SEQUENCES, length=LENGTH):
     """Returns the parts of a model that embed ids: its name for inlay, what is called, and what else it needs."""
+    text = getattr(model, "text_model", None)
+    if text is not None and "pixel_values" in inspect.signature(model.forward).parameters:
+        return [(None, text, {})]
     if not getattr(model.config, "is_encoder_decoder", False):
         known = inspect.signature(model.forward).parameters
-        needs = {name: given for name, given in other_inputs(sequences, length).items() if name in known}
+        any_name = any(one.kind == one.VAR_KEYWORD for one in known.values())
+        needs = {"use_cache": False} if any_name else {}
+        needs.update({name: given for name, given in other_inputs(sequences, length).items() if name in known})
         is_half = default_of(type(model.config)).get("is_encoder_decoder", False)
         return [("decoder" if is_half else None, model, needs)]
-    states = torch.zeros(sequences, length, model.config.hidden_size)
+    config = getattr(model.get_encoder(), "config", model.config)
+    states = torch.zeros(sequences, length, config.hidden_size)
     masks = ("encoder_padding_mask", "decoder_padding_mask", "decoder_causal_mask")
     known = inspect.signature(model.get_decoder().forward).parameters
     needs = {"encoder_hidden_states": states, **{name: None for name in masks if name in known}}
@@ -372,6 +469,17 @@ def compare_batch(layer, part, model_type, call, ids, mask):
     return None
 
 
+def compare_per_layer(model, file):
+    """Compares the per-layer embedding of Gemma 3n and its like, if the model has one."""
+    for name, module in model.named_modules():
+        if name.endswith("embed_tokens_per_layer"):
+            ids = next(batches())[1]
+            with torch.no_grad():
+                theirs = module(ids).flatten(2)
+            if not torch.equal(file.layer(part="per_layer")(ids), theirs):
+                raise Wrong("per_layer")
+
+
 def compare(model, folder, model_type):
     """Returns the family of a checkpoint, what its first layer has, what follows its layers, and how equal they are."""
     follows, results, report = [], [], None
@@ -386,7 +494,88 @@ def compare(model, folder, model_type):
                     raise Wrong(f"{part or 'layer'}, {what}: {layer.report.splitlines()}, follows {layer.follows}")
                 results.append(result)
             follows += [step for step, _tensor in layer.follows if step not in follows]
+        compare_per_layer(model, file)
     return layer.report.splitlines()[0].split()[1].strip(","), contents_of(report), follows, max(results, key=len)
+
+
+# ---- Keys that are left out
+
+
+def changed_configs(config, report):
+    """Yields a key, and a configuration without it, also of the text model, and with null in its place if inlay reads it."""
+    for part in (None, "text_config"):
+        for key in config if part is None else config.get(part, ()):
+            for is_null in (False, True) if f".{key})" in report else (False,):
+                changed = json.loads(json.dumps(config))
+                within = changed if part is None else changed[part]
+                del within[key]
+                if is_null:
+                    within[key] = None
+                yield f"{part}.{key}" if part else key, changed
+
+
+def outputs_of(model, folder):
+    """Returns what inlay's layers of a checkpoint compute, and whether each is complete; None if inlay refuses."""
+    try:
+        with inlay.open(folder) as file:
+            layers = [file.layer(part=part) for part, _module, _needs in sides_of(model)]
+            return [(layer.complete, layer(ids)) for layer in layers for _what, ids, _mask in batches()]
+    except inlay.FileError:
+        return None
+
+
+def is_same_outputs(ours, before):
+    return all(one[0] == other[0] and torch.equal(one[1], other[1]) for one, other in zip(ours, before))
+
+
+def reloaded(model, config, folder):
+    """Returns the model that transformers loads with a changed config.json, the same one if no setting differs, or None
+    if it refuses or needs other tensors."""
+    changed = type(model.config).from_dict(config)
+    if changed.to_dict() == type(model.config).from_dict(model.config.to_dict()).to_dict():
+        return model
+    shapes = {name: tensor.shape for name, tensor in model.state_dict().items()}
+    with torch.device("meta"):
+        needed = {name: tensor.shape for name, tensor in type(model)(changed).state_dict().items()}
+    if any(shapes.get(name) != shape for name, shape in needed.items() if not re.search(r"\.\d", name)):
+        return None
+    if sum(math.prod(shape) for shape in needed.values()) > MOST_PARAMETERS:
+        return None
+    with without_other_libraries():
+        return type(model).from_pretrained(folder, dtype=torch.float32).eval()
+
+
+def is_of_blocks(key):
+    """Returns whether a key is a size of blocks, which no input layer depends on."""
+    sizes = (LAYERS, KEY_HEADS, HEADS, HEAD_DIM, r".*(intermediate_size|ffn_dim|experts.*|_groups?)|layer_types")
+    return any(re.fullmatch(size, key.split(".")[-1]) for size in sizes)
+
+
+def compare_keys(row, model, folder):
+    """Compares the layer of each changed config.json with the model that transformers loads of it."""
+    path = pathlib.Path(folder) / "config.json"
+    config, before = json.loads(path.read_text()), outputs_of(model, folder)
+    for key, changed in changed_configs(config, inlay.open(folder).layer().report):
+        path.write_text(json.dumps(changed))
+        ours = outputs_of(model, folder)
+        result = "refused"
+        if ours is not None:
+            try:
+                theirs = model if is_of_blocks(key) else reloaded(model, changed, folder)
+                result = "no model"
+                if theirs is model:
+                    result = "the same" if is_same_outputs(ours, before) else "wrong"
+                elif theirs is not None:
+                    compare(theirs, folder, row.model_type)
+                    result = "the same"
+            except Wrong:
+                result = "wrong"
+            except Exception:  # noqa: BLE001  # transformers makes nothing of it
+                result = "no model"
+        row.keys[result] += 1
+        if result == "wrong":
+            row.state, row.result = "wrong", f"without {key}: {type(model).__name__}"
+    path.write_text(json.dumps(config))
 
 
 # ---- Converted models
@@ -465,6 +654,7 @@ class Row:
     def __init__(self, model_type):
         self.model_type, self.family, self.contents, self.follows, self.result = model_type, "", "", [], ""
         self.state, self.converted = "not made", None
+        self.keys = collections.Counter()
 
     def line(self):
         mark = "\u2713 " if self.state == "equal" else ""
@@ -472,41 +662,76 @@ class Row:
         return f"| {self.model_type} | {self.family} | {self.contents} | {follows} | {mark}{self.result} |\n"
 
 
+def listed():
+    """Returns the model types that file/models/models.c lists."""
+    text = FAMILIES.read_text(encoding="utf-8")
+    types = set()
+    for entry in text[text.index("models[] = {") : text.index("enum { MODELS")].split("\n    {")[1:]:
+        names = re.search(r"\.types =\s*LIST\(([^)]*)\)", entry)
+        types.update(re.findall(r'"([^"]+)"', names.group(1) if names else entry.split(",")[0]))
+    return types
+
+
+def listed_wholes():
+    """Returns the types that models.c lists as embedding ids like their text models."""
+    text = FAMILIES.read_text(encoding="utf-8")
+    return set(re.findall(r'"([^"]+)"', text[text.index("wholes = {") :].split("};")[0]))
+
+
 def is_text(config_class, model_class):
-    """Returns whether models of a configuration take ids and are no part of a model with other inputs."""
-    if getattr(config_class, "sub_configs", None) or getattr(model_class, "main_input_name", "") != "input_ids":
-        return False
-    return "vocab_size" in default_of(config_class) or "vocab_size" in getattr(config_class, "attribute_map", {})
+    """Returns whether models of a configuration take ids, and whether they take nothing else."""
+    settings = default_of(config_class)
+    takes_ids = "input_ids" in inspect.signature(model_class.forward).parameters
+    has_parts = any(has_vocabulary(part) for part in settings.values() if isinstance(part, dict))
+    is_alone = "vocab_size" in settings or "vocab_size" in getattr(config_class, "attribute_map", {})
+    is_alone = is_alone and getattr(model_class, "main_input_name", "") == "input_ids"
+    return takes_ids and (is_alone or has_parts), is_alone and not has_parts
 
 
 def classes_of(model_type):
-    """Returns the configuration of a model type and its classes of models, a class once; none if it is no text model."""
-    config_class, classes = None, []
-    for mapping in MAPPINGS.values():
+    """Returns the configuration of a model type, its classes of models, a class once, and whether all take ids alone."""
+    config_class, classes, alone = configuration_auto.CONFIG_MAPPING[model_type], [], True
+    if model_type in CLASSES:
+        module, name = CLASSES[model_type]
+        module = importlib.import_module(f"transformers.models.{module}.modeling_{module}")
+        return config_class, [getattr(module, name)], True
+    for mapping in MAPPINGS:
         if model_type not in mapping._model_mapping:
             continue
-        config_class = configuration_auto.CONFIG_MAPPING[model_type]
         found = mapping[config_class]
         for one in found if isinstance(found, tuple) else (found,):
-            if one not in classes and is_text(config_class, one):
+            takes_ids, takes_no_more = is_text(config_class, one)
+            if one not in classes and takes_ids:
                 classes.append(one)
-    return config_class, classes
+                alone = alone and takes_no_more
+    return config_class, classes if alone else classes[:1], alone
 
 
-def examine(row, config_class, model_class):
-    """Fills a row by one class of models: by the first attempt at sizes with which it runs."""
+def examine(row, config_class, model_class, keys):
+    """Fills a row by one class of models: by the first attempt at sizes with which it runs. Also changes its keys."""
     row.state = None
     for attempt in ATTEMPTS:
         with tempfile.TemporaryDirectory() as folder:
             try:
+                if not issubclass(model_class, transformers.PreTrainedModel):
+                    save_module(config_class, model_class, row.model_type, folder)
+                    layer = inlay.open(folder).layer()
+                    row.state = "wrong" if layer.complete else "not opened"
+                    return
                 model = made(config_class, model_class, attempt, row.model_type, folder)
                 try:
                     found = compare(model, folder, row.model_type)
                     row.family, row.contents, row.follows, row.result = found
                     row.state = "equal"
+                    if keys:
+                        signal.alarm(MOST_SECONDS_OF_KEYS)
+                        compare_keys(row, model, folder)
+                        return
                 except inlay.FileError as error:
                     row.state, row.result = "not opened", str(error).removeprefix(f"{folder}: ")
                 row.converted = compare_converted(model)
+            except inlay.FileError as error:
+                row.state, row.result = "not opened", str(error).removeprefix(f"{folder}: ")
             except (Wrong, WrongModel) as error:
                 row.state, row.result = "wrong", f"{model_class.__name__}: {error}"
             except Exception as error:  # noqa: BLE001  # whatever a model throws is a reason to try other sizes
@@ -520,10 +745,11 @@ def examine(row, config_class, model_class):
     row.state = "not made"
 
 
+KEY_RESULTS = ("the same", "refused", "no model", "wrong")
 STATES = ("equal", "not made", "not opened", "wrong")
 
 
-def look_at(model_type):
+def look_at(model_type, keys=False):
     """Returns the row of a model type, by the worst of its classes, or None if it is no text model."""
 
     def too_long(*_arguments):
@@ -532,33 +758,37 @@ def look_at(model_type):
     signal.signal(signal.SIGALRM, too_long)
     row = Row(model_type)
     try:
-        config_class, classes = classes_of(model_type)
+        config_class, classes, is_alone = classes_of(model_type)
     except Exception as error:  # noqa: BLE001
         row.result = f"{NOT_MADE}: {type(error).__name__}"
         return row
     rows = []
-    for model_class in classes:
+    for model_class in classes[:1] if keys else classes:
         one = Row(model_type)
         signal.alarm(MOST_SECONDS)
-        examine(one, config_class, model_class)
+        examine(one, config_class, model_class, keys)
         signal.alarm(0)
         rows.append(one)
     ran = [one for one in rows if one.state != "not made"]
-    return max(ran or rows, key=lambda one: STATES.index(one.state), default=None)
+    worst = max(ran or rows, key=lambda one: STATES.index(one.state), default=None)
+    return worst if is_alone or worst is None or worst.state in ("equal", "wrong") or model_type in listed() else None
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--write", action="store_true", help="write docs/families.md")
+    parser.add_argument("--keys", action="store_true", help="take each key out of config.json")
     parser.add_argument("model_types", nargs="*")
     options = parser.parse_args()
     torch.set_num_threads(1)
     transformers.utils.logging.set_verbosity(50)
-    rows = []
-    for model_type in options.model_types or sorted(configuration_auto.CONFIG_MAPPING_NAMES):
-        row = look_at(model_type)
+    rows, keys = [], collections.Counter()
+    everything = listed() - set(OTHERS_COMPARE) if options.keys else {*configuration_auto.CONFIG_MAPPING_NAMES, *CLASSES}
+    for model_type in options.model_types or sorted(everything):
+        row = look_at(model_type, options.keys)
         if row is not None:
             rows.append(row)
+            keys.update(row.keys)
             print(f"{row.model_type:<28} {row.state:<11} {row.family:<12} {row.result} {row.follows} {row.converted}", flush=True)
     counts = {state: sum(row.state == state for row in rows) for state in STATES}
     tried = len(rows) - counts["not made"]
@@ -569,13 +799,22 @@ def main():
         f"{counts['not made']} could not be made or run"
     )
     print(summary)
+    if options.keys:
+        print(f"keys left out or null: {keys.total()}, " + ", ".join(f"{keys[one]} {one}" for one in KEY_RESULTS))
+        return 1 if keys["wrong"] > 0 or counts["wrong"] > 0 else 0
     converted = [row.converted for row in rows if row.state != "wrong" and row.converted is not None]
+    equal = {row.model_type for row in rows if row.state == "equal"}
+    known = {row.model_type for row in rows} & (listed() | listed_wholes())
+    print(f"types that inlay knows: {len(known)}, {len(known & equal)} of them equal")
     print(
         f"inlay.torch.convert(): the first blocks of {len(converted)} models receive the same, "
         f"{sum(len(steps) > 1 for steps in converted)} by layers of more than rows, {converted.count(['factor'])} by rows "
         f"times a factor, {converted.count(['rows'])} by rows alone, {converted.count([])} without inlay"
     )
-    broken = counts["wrong"] > 0 or counts["equal"] < LEAST_EQUAL * tried or tried < LEAST_EQUAL * len(rows)
+    missing = set() if options.model_types else (listed() | listed_wholes()) - equal - set(OTHERS_COMPARE)
+    for model_type in sorted(missing):
+        print(f"file/models/models.c lists {model_type}, which was not compared")
+    broken = bool(missing) or counts["wrong"] > 0 or counts["equal"] < LEAST_EQUAL * tried or tried < LEAST_EQUAL * len(rows)
     if not options.model_types:
         broken = not keep(rows, summary, options.write) or broken
     if broken:
