@@ -9,6 +9,7 @@
 #include "handle.h"
 #include "text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -255,7 +256,7 @@ static const struct inlay_model models[] = {
     {"seamless_m4t", .types = LIST("seamless_m4t", "seamless_m4t_v2"), .prefixes = LIST(""), .names = NAMES({SHARED}),
      .has_decoder = true, AFTER_PADDING("pad_token_id", 0), .recipe = INLAY_RECIPE_FAIRSEQ,
      SCALE_IF("scale_embedding", 1)},
-    {"hrm_text", LANGUAGE_MODEL, SCALE_BY("embedding_scale", 50), .follows = STEPS({"cycles", NULL, INLAY_MODEL_END})},
+    {"hrm_text", LANGUAGE_MODEL, SCALE_BY("embedding_scale", NAN), .follows = STEPS({"cycles", NULL, INLAY_MODEL_END})},
     {"afmoe", LANGUAGE_MODEL, SCALE_IF("mup_enabled", 0)},
     {"minicpm3", LANGUAGE_MODEL, SCALE_BY("scale_emb", 12)},
     {"inkling", .types = LIST("inkling_text"), LANGUAGE_PREFIXES,

@@ -75,7 +75,9 @@ bool inlay_settings_find(const struct inlay_settings *settings, enum inlay_setti
     static const char *const wanted[] = {"a finite number", "an integer", "true or false"};
     const inlay_file_value *value = inlay_settings_value(settings, key->config, key->gguf);
     const double otherwise = default_of(settings, key);
-    *setting = (struct inlay_setting){otherwise, (long long)otherwise, NULL};
+    if (value == NULL && isnan(otherwise))
+        return inlay_file_fail(settings->error, INLAY_FILE_ERROR_MISSING, NULL, key->config, "this key has no default");
+    *setting = (struct inlay_setting){otherwise, isnan(otherwise) ? 0 : (long long)otherwise, NULL};
     if (value == NULL)
         return inlay_settings_check_odd(settings, key, wanted[kind]);
     const bool is_integer = value->kind == INLAY_FILE_VALUE_INTEGER;

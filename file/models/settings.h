@@ -27,7 +27,7 @@ struct inlay_type_default {
    configuration classes. A null key is not looked for. */
 struct inlay_key {
     const char *config, *gguf;
-    double otherwise;
+    double otherwise;                        /**< NAN: it follows from other keys, and the key must be there */
     const struct inlay_type_default *others; /**< types with another default, ended by null; null: none */
     bool may_be_null;                        /**< null is the default too */
 };

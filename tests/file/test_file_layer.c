@@ -315,8 +315,6 @@ static const struct family families[] = {
                "\"granite_docling_text\"}}",
      .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "F32")}, .scale = 12,
      .says = "scale: 12 (default)\n"},
-    {"HRM without a scale", "hrm_text", .config = "{\"model_type\": \"hrm_text\"}",
-     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .scale = 50, .follows = "cycles ;"},
     {"MiniCPM3 without a scale", "minicpm3", .config = "{\"model_type\": \"minicpm3\"}",
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .scale = 12},
     {"Muse Spark", "nanochat", .config = "{\"model_type\": \"muse_spark_text\"}",
