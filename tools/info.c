@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay info`: what this build has, what this machine runs of it, and what a layer does by default.
- * INLAY_SLEEF_VERSION comes from the build and is not defined where no ISA was built that needs SLEEF.
+ * `inlay info`: features of this build, the ISAs that run on this machine, and the defaults of a layer. The build
+ * defines INLAY_SLEEF_VERSION, unless no ISA needs SLEEF.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const char usage[] = "Usage: inlay info [--dim D]\n"
                             "layer with sinusoids does by default here, and why.\n"
                             "\n";
 
-/* The only value that options give is that of --dim. */
+/* --dim is the only option with a value. */
 static const struct option_rule rules[] = {
     {"dim", "D", OPTION_INTEGER, .least = 1, .most = 1 << 20, .help = "columns of that layer (default: 512)"},
     {.name = NULL,
@@ -56,7 +56,7 @@ static void print_cache(const char *level, size_t bytes, const char *end)
         printf("%s not reported%s", level, end);
 }
 
-/* Prints the CPU, its caches, and whether it was measured. */
+/* Prints the CPU, its caches, and how the defaults were chosen. */
 static void print_source(void)
 {
     const inlay_tuning_source source = inlay_tuning_default_source();
@@ -70,7 +70,7 @@ static void print_source(void)
 
 static void print_defaults(size_t dim)
 {
-    /* What INLAY_CACHED_POSITIONS_DEFAULT stands for, as inlay/layer.h says. */
+    /* INLAY_CACHED_POSITIONS_DEFAULT as documented in inlay/layer.h. */
     const size_t row_bytes = dim * sizeof(float), held = ((size_t)64 << 20) / row_bytes;
     const size_t cached = held < 4096 ? held : 4096;
     const inlay_tuning tuning = inlay_tuning_default();

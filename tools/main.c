@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command `inlay`: chooses the subcommand, and makes sure at the end that what went to stdout has arrived. It
- * never calls setlocale, so that numbers look alike everywhere.
+ * The command `inlay`: runs the subcommand, and checks at the end that stdout was written. It never calls setlocale, so
+ * numbers look the same everywhere.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static const struct command {
     {"convert", "a table of a file to another element type or format", command_convert},
     {"info", "what this build has and what this machine runs of it", command_info},
     {"selftest", "check the promises on this machine; a line for reports", command_selftest},
-    /* Options, which main() takes itself. */
+    /* Options of main() itself. */
     {"--help", "print this; inlay COMMAND --help says more", NULL},
     {"--version", "print the version", NULL},
 };
@@ -52,7 +52,7 @@ static void print_help(void)
     puts("\nExit codes: 0 done, 1 failed, 2 wrong usage.");
 }
 
-/* Completes the name of the command, which is argv[2] or absent. */
+/* Completes the subcommand, which is argv[2] or absent. */
 static int complete_command(int argc, char **argv)
 {
     const struct cursor cursor = {argc > 2 ? argv[2] : "", 0};
@@ -62,8 +62,8 @@ static int complete_command(int argc, char **argv)
 }
 
 /*
- * A process can be started with its standard streams closed. The next file it opens would then become its stdout or
- * stderr, and messages would end in it; so the gaps are filled with what fails when it is used.
+ * A process can be started with its standard streams closed. Then the next file it opens would become stdout or stderr,
+ * and messages would be written to it. So the gaps are filled with descriptors that fail when used.
  */
 static void fill_standard_streams(void)
 {
@@ -91,7 +91,7 @@ static int run(int argc, char **argv)
     if (strcmp(name, "--complete") == 0) {
         if (argc <= 3)
             return complete_command(argc, argv);
-        argv[1] = argv[2]; /* that command completes what follows */
+        argv[1] = argv[2]; /* the subcommand completes the rest */
         argv[2] = "--complete";
         name = argv[1];
     }
@@ -116,7 +116,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
-    /* A reader that goes away or a limit of file sizes is a failed write like any other: one line and exit code 1. */
+    /* A closed pipe or a file size limit is a failed write like any other: one line and exit code 1. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     int outcome = run(argc, argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay model`: the tensors of a model and its metadata, and the input layer that inlay finds. Names and texts come
- * from strangers: none of them reaches the terminal but through escaped().
+ * `inlay model`: the tensors and metadata of a model, and the input layer that inlay finds. Names and texts are
+ * untrusted: they are only printed through escaped().
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "text/message.h"
 
 enum {
-    NAME_WIDTH = 48, /* of names that are aligned; longer ones are printed too */
+    NAME_WIDTH = 48, /* up to which names are aligned; longer ones are printed in full */
     TEXT_SHOWN = 60, /* characters of a text */
     LIST_SHOWN = 4   /* elements of a list */
 };
@@ -56,7 +56,7 @@ static void print_tensors(const inlay_file *file)
     const char *path = count > 0 ? inlay_file_tensor_at(file, count - 1)->path : "";
     for (size_t i = 0; i < count; i++) {
         const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
-        /* Files are named where there are several, whose first and last then differ. */
+        /* File names are shown if there are several files; then the first and the last differ. */
         if (strcmp(path, tensor->path) != 0)
             printf(" %s\n", plain(tensor->path));
         path = tensor->path;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay convert`: a table of a model file or a .npy file to another element type, in a new file of any format. Rows of
- * a type that stays are copied byte by byte; all others are dequantised by inlay_gather() and quantised by
- * inlay_table_quantize(): a piece at a time, with a report of how far what is read back lies from it. Of a model file,
- * memory does not grow with the table; a .npy file is loaded whole.
+ * `inlay convert`: writes a table of a model file or a .npy file to a new file in another element type or format. If
+ * the type stays the same, rows are copied byte by byte. Otherwise inlay_gather() dequantizes them and
+ * inlay_table_quantize() quantizes them, in pieces, and the quantization error is reported. Memory use doesn't grow
+ * with the table if it's in a model file; a .npy file is loaded whole.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,32 +24,32 @@
 
 enum { PIECE_FLOATS = 1 << 20 };
 
-/* All that a run has, which lives as long as the process. */
+/* The state of a run. Lives as long as the process. */
 struct conversion {
     struct convert_options options;
     struct weights from;
     struct new_table to;
-    bool copies;                 /* rows keep their bytes */
-    struct array before[ARRAYS]; /* those of the table */
-    struct outputs outputs;      /* the files of the new table */
-    size_t piece_rows;           /* an even number, so that pieces have whole bytes of zero points */
+    bool copies;                 /* rows are copied byte by byte */
+    struct array before[ARRAYS]; /* of the old table */
+    struct outputs outputs;      /* files of the new table */
+    size_t piece_rows;           /* even, to fill whole bytes of zero points */
     int64_t *ids;                /* [piece_rows] */
-    float *values;               /* [piece_rows, dim]: what is converted */
-    float *back;                 /* [piece_rows, dim], behind them: what is read back */
-    char *piece[ARRAYS];         /* [piece_rows] of each new array; null: there is none */
-    double largest, squares;     /* of the errors */
+    float *values;               /* [piece_rows, dim]: to convert */
+    float *back;                 /* [piece_rows, dim], after them: dequantized again */
+    char *piece[ARRAYS];         /* [piece_rows] of each new array; null if absent */
+    double largest, squares;     /* largest error, sum of squared errors */
 };
 
 /* ---- Preparation ------------------------------------------------------------------------------------------------ */
 
-/* Returns the bytes of `rows` rows in an array of the new table; 0 where the table has no such array. */
+/* Returns the bytes of `rows` rows in an array of the new table, or 0 if the table has no such array. */
 static size_t bytes_of_rows(const struct new_table *to, int which, size_t rows)
 {
     const struct array part = stored_array(which, to->type, rows, to->dim, to->group);
     return to->array[which].rank != 0 ? array_bytes(&part) : 0;
 }
 
-/* Returns whether rows can keep their bytes: of a type that stays, whose scales can express the factor of the table. */
+/* Returns true if rows can be copied byte by byte: the type stays, and its scales can express the table's factor. */
 static bool keeps_bytes(const struct conversion *c)
 {
     const inlay_table *from = &c->from.view;
@@ -58,7 +58,7 @@ static bool keeps_bytes(const struct conversion *c)
     return c->from.factor == 1 || (c->to.array[ARRAY_SCALES].optional && c->before[ARRAY_SCALES].rank == 0);
 }
 
-/* Loads the table, and chooses the arrays of the new one and where they go. */
+/* Loads the table, and sets up the arrays of the new one and their places. */
 static int prepare(struct conversion *c)
 {
     const struct convert_options *options = &c->options;
@@ -98,7 +98,7 @@ static void allocate(struct conversion *c)
     size_t dim = c->to.dim;
     c->piece_rows = 2 * (PIECE_FLOATS / 2 / dim + 1);
     c->ids = xcalloc(c->piece_rows, sizeof *c->ids, what);
-    /* The product overflows only through the columns. */
+    /* Only the column count can make this product overflow. */
     c->values = xcalloc(dim, 2 * c->piece_rows * sizeof *c->values, what);
     for (int i = 0; i < ARRAYS; i++) {
         if (c->to.array[i].rank != 0)
@@ -137,14 +137,14 @@ static void number_rows(struct conversion *c, size_t first, size_t n)
         c->ids[i] = (int64_t)(first + i);
 }
 
-/* Reads n rows of a table, those of c->ids, as floats. */
+/* Reads the n rows c->ids of a table as floats. */
 static int read_rows(struct conversion *c, const inlay_table *table, float factor, size_t n, float *values)
 {
     return check_status(
         inlay_gather(table, c->ids, INLAY_ID_I64, n, factor, values, table->dim * sizeof *values, NULL, NULL));
 }
 
-/* Quantises `n` rows of values into the piece. */
+/* Quantizes `n` rows of values into the piece. */
 static inlay_status quantize_rows(struct conversion *c, const float *values, size_t n, inlay_table *view,
                                   double *largest)
 {
@@ -156,7 +156,7 @@ static inlay_status quantize_rows(struct conversion *c, const float *values, siz
     return inlay_table_quantize(&from, &to, view, largest);
 }
 
-/* Says which row the type cannot hold. The library judges each alone; its status does not say which. */
+/* Reports which row the type cannot hold. The library's status doesn't say, so rows are tried one by one. */
 static int refused(struct conversion *c, size_t first, size_t n)
 {
     size_t dim = c->to.dim, row = 0;
@@ -177,7 +177,7 @@ static int refused(struct conversion *c, size_t first, size_t n)
                   c->to.group != 0 && !c->options.zeros ? " without --zeros" : "");
 }
 
-/* Quantises n rows of values, the first of which is row `first` of the table, and adds up the errors. */
+/* Quantizes n rows of values, starting with row `first` of the table, and accumulates the errors. */
 static int requantize_rows(struct conversion *c, size_t first, size_t n)
 {
     inlay_table view;
@@ -191,13 +191,13 @@ static int requantize_rows(struct conversion *c, size_t first, size_t n)
     TRY(read_rows(c, &view, 1, n, c->back));
     for (size_t i = 0; i < n * c->to.dim; i++) {
         double error = (double)c->back[i] - (double)c->values[i];
-        /* Infinities and NaN that stay have none. */
+        /* Infinities and NaN that are preserved have no error. */
         c->squares += isfinite(error) ? error * error : 0;
     }
     return DONE;
 }
 
-/* Reads rows [first, first + n) of the table: into the piece, or as floats. */
+/* Reads rows [first, first + n) of the table, into the piece or as floats. */
 static int take_rows(struct conversion *c, size_t first, size_t n)
 {
     const inlay_table *from = &c->from.view;
@@ -268,7 +268,7 @@ static int run(struct conversion *c)
     TRY(c->options.format->begin(&c->to, &c->outputs));
     allocate(c);
     TRY(convert(c));
-    /* Where the table goes to stdout, the report does not. */
+    /* If the table goes to stdout, the report goes to stderr. */
     FILE *stream = c->outputs.out.stream == stdout ? stderr : stdout;
     TRY(outputs_commit(&c->outputs));
     report(c, stream);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The formats of format.h: what stands before the elements of a table in a file of each, and how arrays are written.
- * Integers are little-endian, as this host is: the build refuses others.
+ * The formats of format.h: how headers and arrays are written. Integers are little-endian, like the host; other hosts
+ * are rejected at build time.
  */
 #include "convert/format.h"
 
@@ -34,9 +34,10 @@ int place_pad(struct place *place, size_t bytes, size_t alignment)
     return beyond == 0 ? DONE : place_write(place, zeros, alignment - beyond);
 }
 
-/* ---- .npy: a file for each array, those of scales and zero points beside that of the elements ------------------- */
+/* ---- .npy: one file per array; scales and zero points have theirs next to the elements ------------------------- */
 
-/* Opens the file of an array beside the table. One of an earlier run that this table has not would be read as its. */
+/* Opens the file of an array next to the table. Removes one left by an earlier run if this table has no such array: it
+   would be read as part of this table. */
 static int open_beside(const struct new_table *table, int which, struct outputs *outputs, struct output *output)
 {
     char name[BESIDE_BYTES];
@@ -70,10 +71,10 @@ static int begin_npy(struct new_table *table, struct outputs *outputs)
 
 /* ---- GGUF, version 3: one tensor without metadata --------------------------------------------------------------- */
 
-/* What ggml reads: names of tensors have an end in 64 bytes. */
+/* ggml limits tensor names to 63 bytes. */
 enum { GGUF_VERSION = 3, GGUF_ALIGNMENT = 32, GGUF_NAME_MOST = 63 };
 
-/* What stands before the name of the tensor, and behind it. */
+/* The header before and after the tensor's name. */
 struct __attribute__((packed)) gguf_head {
     char magic[4];
     uint32_t version;
@@ -81,7 +82,7 @@ struct __attribute__((packed)) gguf_head {
 };
 struct __attribute__((packed)) gguf_tensor {
     uint32_t dimensions;
-    uint64_t sizes[2]; /* the fastest first */
+    uint64_t sizes[2]; /* fastest-varying first */
     uint32_t type;
     uint64_t offset;
 };
@@ -107,9 +108,9 @@ static int begin_gguf(struct new_table *table, struct outputs *outputs)
     return place_pad(&table->place[ARRAY_DATA], sizeof head + size + sizeof tensor, GGUF_ALIGNMENT);
 }
 
-/* ---- safetensors: a length, a JSON object that describes the tensors, and their elements without holes ---------- */
+/* ---- safetensors: a length, a JSON object that describes the tensors, and the elements without gaps ------------- */
 
-/* Scales have a tensor of their own, which comes first: both are aligned then, as its elements are the larger ones. */
+/* Scales are a separate tensor. It comes first, so both are aligned, as the table's elements need the least. */
 enum { OBJECT_ALIGNMENT = 64, LENGTH_BYTES = 8 };
 
 static bool safetensors_holds(inlay_element_type type)
@@ -117,7 +118,7 @@ static bool safetensors_holds(inlay_element_type type)
     return inlay_safetensors_type_of(type) != NULL;
 }
 
-/* Returns the bytes of a name without a .weight at its end, where its scales are looked for. */
+/* Returns the length of a name without a final ".weight", as in the names of scale tensors. */
 static size_t stem_of(const char *name)
 {
     static const char weight[] = ".weight";
@@ -125,7 +126,7 @@ static size_t stem_of(const char *name)
     return size > end && strcmp(name + size - end, weight) == 0 ? size - end : size;
 }
 
-/* Writes a tensor of the header; `end` stands behind the first `size` bytes of the table's name in its name. */
+/* Writes a tensor of the header. Its name is the first `size` bytes of the table's name, followed by `end`. */
 static void write_tensor(FILE *header, const struct new_table *table, size_t size, const char *end, const char *dtype,
                          const struct array *array, uint64_t begin)
 {
@@ -143,13 +144,13 @@ static void write_tensor(FILE *header, const struct new_table *table, size_t siz
     fprintf(header, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, begin + array_bytes(array));
 }
 
-/* Writes room for the length, and the object, padded to where tensors are aligned. */
+/* Leaves space for the length, and writes the object, padded to the alignment of tensors. */
 static void write_header(FILE *header, const struct new_table *table)
 {
     const struct array *data = &table->array[ARRAY_DATA], *scales = &table->array[ARRAY_SCALES];
     fprintf(header, "%*s{", LENGTH_BYTES, "");
     if (scales->rank != 0) {
-        /* Scales are float32, or exponents as bytes. */
+        /* Scales are float32, or exponent bytes. */
         write_tensor(header, table, stem_of(table->name), ".scale", scales->element == NPY_F4 ? "F32" : "F8_E8M0",
                      scales, 0);
         putc(',', header);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of `inlay convert`. As with `inlay embed`, an option that would have no effect beside the others is
- * refused.
+ * The command line of `inlay convert`. Like `inlay embed`, it rejects options that would have no effect.
  */
 #include "convert/options.h"
 
@@ -65,7 +64,7 @@ static int check_group(const struct convert_options *options, const struct comma
     return DONE;
 }
 
-/* Checks what depends on the kinds of the two files. */
+/* Checks options that depend on the kinds of the two files. */
 static int check_files(const struct convert_options *options, const struct command_line *line)
 {
     const char *name = options->name != NULL ? options->name : options->table;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the command line of `inlay convert` says, checked as far as that goes without opening a file. This part must not
- * open, read or convert anything.
+ * The options of `inlay convert`, checked without opening a file. This part must not open, read or convert anything.
  */
 #pragma once
 
@@ -14,10 +13,10 @@
 
 struct convert_options {
     const char *from;
-    const char *table;             /**< the tensor to convert; null: the only one, or that of a .npy file */
-    const char *name;              /**< of the new one; null: that of the old one */
-    inlay_element_type table_type; /**< 0: what the file says */
-    int64_t dim;                   /**< 0: not given */
+    const char *table;             /**< tensor to convert; null: the only one, or a .npy file */
+    const char *name;              /**< of the new tensor; null: unchanged */
+    inlay_element_type table_type; /**< 0: from the file */
+    int64_t dim;                   /**< 0: from the file */
     inlay_element_type type;
     int64_t group;
     bool zeros;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay embed`: tokens, table, positions, the forward pass, and what becomes of the result. All parts live in one
- * struct, as long as the process.
+ * `inlay embed`: tokens, table, positions, the forward pass, and the output. The state is one struct that lives as long
+ * as the process.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,25 +23,25 @@
 
 enum {
     DEFAULT_DIM = 512,
-    CACHED_BYTES = 256 << 20, /* of position rows that a layer which is timed may keep */
-    LABEL_CHARACTERS = 18,    /* of a word in a picture */
+    CACHED_BYTES = 256 << 20, /* limit for the cached positions of a timed layer */
+    LABEL_CHARACTERS = 18,    /* of a token's label in a picture */
     LABEL_BYTES = 256,
     TITLE_BYTES = 1024
 };
 
-/* All that a run has. */
+/* The state of a run. */
 struct embedding {
     struct embed_options options;
     struct tokens tokens;
-    struct model model;       /* whose layer it is; that of a single tensor is table.model */
-    inlay_sinusoid *sinusoid; /* of the fixed table, of the positions or of both */
+    struct model model;       /* provides the layer; a single tensor's model is table.model */
+    inlay_sinusoid *sinusoid; /* for the fixed table, the positions or both */
     struct weights table;
     struct weights learned;
     inlay_layer_spec own_spec;
-    const inlay_layer_spec *spec; /* of the layer: that one, or the model's */
+    const inlay_layer_spec *spec; /* that one, or the model's */
     const inlay_layer *layer;
-    inlay_batch batch;              /* of all the tokens */
-    const inlay_executor *executor; /* null for one thread */
+    inlay_batch batch;              /* all tokens */
+    const inlay_executor *executor; /* null: one thread */
     struct result result;           /* [sequences, length, dim], or [sequences, dim] with pooling */
     struct heat heat;               /* of the result */
     struct outputs outputs;
@@ -69,7 +69,7 @@ static int load_token_table(struct embedding *e)
     return DONE;
 }
 
-/* Makes or loads the token table, and makes the sinusoid on the way. */
+/* Makes or loads the token table, and makes the sinusoid first. */
 static int make_table(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
@@ -93,7 +93,7 @@ static int make_table(struct embedding *e)
                         tokens->count, &e->table);
 }
 
-/* Makes a layer of the table and what the options say. */
+/* Makes a layer from the table and the options. */
 static int make_own_layer(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
@@ -113,8 +113,8 @@ static int make_own_layer(struct embedding *e)
             return failed("the positions in %s have dim %zu and the tokens %zu: both must have the same",
                           shown(options->positions_file), spec->positions->dim, dim);
     }
-    /* A single pass would not read cached positions again. A layer that is timed caches the positions that it uses, if
-       they take a bearable amount of memory. */
+    /* A single pass wouldn't read cached positions again. A timed layer caches the positions it uses, up to
+       CACHED_BYTES. */
     if (!options->time)
         spec->cached_positions = 0;
     else if (end <= CACHED_BYTES / sizeof(float) / dim)
@@ -126,7 +126,7 @@ static int make_own_layer(struct embedding *e)
     return DONE;
 }
 
-/* Takes the layer of a model. */
+/* Uses the layer of a model. */
 static int take_model_layer(struct embedding *e)
 {
     const struct tokens *tokens = &e->tokens;
@@ -155,7 +155,7 @@ static void allocate_result(struct embedding *e)
     result_allocate(result, "the result");
 }
 
-/* Says what the library refused. */
+/* Reports why the library rejected the call. */
 static int refused(const struct embedding *e, inlay_status status, const inlay_fault *fault)
 {
     const inlay_layer_spec *spec = e->spec;
@@ -176,7 +176,7 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
 
 static int forward(struct embedding *e)
 {
-    /* Ids that the layer maps are not yet rows of the table, which can lie in the model's file. */
+    /* If the layer maps ids, they aren't table rows yet, so no row of the model's file can be named. */
     inlay_file *file = e->spec->token_mapping != NULL ? NULL
                        : e->model.file != NULL        ? e->model.file
                                                       : e->table.model.file;
@@ -218,7 +218,7 @@ static int check_picture(const struct tokens *tokens)
     return DONE;
 }
 
-/* Returns the word of a token, cut to LABEL_CHARACTERS, for a struct tokens. */
+/* Returns the word of a token, cut to LABEL_CHARACTERS. The context is a struct tokens. */
 static const char *token_label(const void *context, size_t sequence, size_t token)
 {
     static char label[LABEL_BYTES];
@@ -249,7 +249,7 @@ static void describe(const struct embed_options *options, char text[TITLE_BYTES]
         append(text, TITLE_BYTES, ", scale %g", (double)options->scale.value);
 }
 
-/* Draws a panel per sequence. */
+/* Draws one panel per sequence. */
 static int draw(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
@@ -277,7 +277,7 @@ static int draw(struct embedding *e)
     return plot_write(&e->outputs.plot, &plot);
 }
 
-/* Prints the result, unless it is to be written or drawn. */
+/* Prints the result, unless it is written or drawn. */
 static int deliver(struct embedding *e)
 {
     struct outputs *outputs = &e->outputs;
@@ -297,7 +297,7 @@ static int run(struct embedding *e)
     if (options->plot != NULL)
         TRY(check_picture(&e->tokens));
     TRY(options->table == TABLE_LAYER ? take_model_layer(e) : make_own_layer(e));
-    /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
+    /* After all inputs are read and before the work, to report unwritable outputs early. */
     e->outputs.force = options->force;
     TRY(plot_check(options->plot));
     TRY(outputs_open(&e->outputs, options->out, options->plot));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of `inlay embed`. An option that would have no effect beside the others is refused rather than
- * ignored: a user who gives it expects one.
+ * The command line of `inlay embed`. Options that would have no effect are rejected, not ignored: the user expects one.
  */
 #include "embed/options.h"
 

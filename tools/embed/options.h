@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the command line of `inlay embed` says, checked as far as that goes without opening a file. This part must not
- * open, read or compute anything.
+ * The options of `inlay embed`, checked without opening a file. This part must not open, read or compute anything.
  */
 #pragma once
 
@@ -13,17 +12,16 @@
 
 #include "inputs/numbers.h"
 
-/** Where the sequences come from. */
+/** The source of the sequences. */
 enum source { SOURCE_NONE, SOURCE_TEXT, SOURCE_FILE, SOURCE_IDS };
 
-/** Where the token rows come from. TABLE_LAYER is the layer of a model, with all else that it has; TABLE_TENSOR one
-    tensor of a model. */
+/** The source of token rows. TABLE_LAYER is the whole layer of a model, TABLE_TENSOR a single tensor of it. */
 enum table_kind { TABLE_FIXED, TABLE_RANDOM, TABLE_FILE, TABLE_TENSOR, TABLE_LAYER };
 
-/** Where the positions come from. */
+/** The source of positions. */
 enum positions_kind { POSITIONS_SINUSOID, POSITIONS_LEARNED, POSITIONS_NONE };
 
-/** Numbers that were not given are 0 where 0 is no value of theirs. */
+/** Numbers are 0 if not given, where 0 isn't a valid value. */
 struct embed_options {
     enum source source;
     const char **input; /**< [inputs]: the arguments of --text, --text-file or --ids */
@@ -34,8 +32,8 @@ struct embed_options {
 
     const char *model; /**< null: no model file */
     enum table_kind table;
-    const char *table_name;        /**< as --table says: a file, or a tensor of the model */
-    inlay_element_type table_type; /**< of a file; 0: what the file says */
+    const char *table_name;        /**< from --table: a file, or a tensor of the model */
+    inlay_element_type table_type; /**< of a file; 0: from the file */
     int64_t vocab;
     int64_t dim;
     int64_t seed;
@@ -43,7 +41,7 @@ struct embed_options {
     enum positions_kind positions;
     const char *positions_file;
     int64_t start;
-    bool has_start; /**< whether it was given */
+    bool has_start; /**< --start was given */
     struct scale scale;
     double base;
     inlay_sinusoid_layout layout;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The measurement of timing.h. Rounds of copy and forward pass alternate, so that a change of the clock frequency or
- * a noisy neighbour affects both, and the median drops the rounds that it affected.
+ * The measurement of timing.h. Rounds of copies and forward passes alternate, so a change of clock frequency or a noisy
+ * neighbor affects both. The median drops the affected rounds.
  */
 #include "embed/timing.h"
 
@@ -15,7 +15,7 @@
 enum { ROUNDS_LEAST = 5, ROUNDS_MOST = 999 };
 
 static const double seconds_in_all = 0.3;
-static const double seconds_a_round = 1e-3; /* far above the clock's grain */
+static const double seconds_a_round = 1e-3; /* far above the clock's resolution */
 
 struct work {
     const inlay_layer *layer;
@@ -35,13 +35,13 @@ static void copy(const struct work *work)
     const int64_t *ids = work->batch->ids;
     const inlay_table *table = work->table;
     size_t tokens = work->batch->sequences * work->batch->length, out_bytes = table->dim * sizeof(float);
-    /* Rows of few columns can be longer in their type than in float32. */
+    /* A row with few columns can be larger in its type than in float32. */
     size_t bytes = table->stride_bytes < out_bytes ? table->stride_bytes : out_bytes;
     for (size_t i = 0; i < tokens; i++)
         memcpy(work->out + i * table->dim, (const char *)table->data + (size_t)ids[i] * table->stride_bytes, bytes);
 }
 
-/* Calls through a volatile pointer: a compiler that saw through it could drop repeated copies. */
+/* Calls through a volatile pointer, or the compiler could drop repeated copies. */
 static double seconds_of(void (*function)(const struct work *), const struct work *work, int times)
 {
     void (*volatile call)(const struct work *) = function;
@@ -63,7 +63,7 @@ static double median(double *values, size_t n)
     return values[n / 2];
 }
 
-/* Calls per round so that one round is long enough to be measured; this is the warm-up, too. */
+/* Returns how many calls make a round long enough to measure. Also serves as the warm-up. */
 static int calls_a_round(const struct work *work)
 {
     int calls = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inputs of tokens.h. Texts and lists of ids both become sequences of different lengths first; padding and cutting
- * are the same for both. Words get their ids by sorting: all occurrences by word, then the distinct words by frequency.
- * No hash table, whose chains a hostile text could lengthen. Tie rule and table of marks: keras.layers
+ * The inputs of tokens.h. Texts and lists of ids both become sequences of different lengths, which share the padding
+ * and truncation. Words get their ids by sorting: all occurrences by word, then the distinct words by frequency. There
+ * is no hash table, so no hostile text can cause long chains. The tie rule and the punctuation are those of Keras'
  * TextVectorization and IndexLookup, which sort (count, word) pairs in reverse.
  */
 #include "embed/tokens.h"
@@ -17,11 +17,11 @@
 
 /* ---- Texts ------------------------------------------------------------------------------------------------------ */
 
-/* One word where it stands in a text. */
+/* One word of a text. */
 struct occurrence {
     struct inlay_text word;
-    size_t place; /* its index among all the words; of a distinct word, that of its first occurrence when sorted */
-    size_t count; /* of a distinct word: how often it is there; else 0 */
+    size_t place; /* index among all words; of a distinct word, of its first occurrence when sorted */
+    size_t count; /* of a distinct word: number of occurrences; else 0 */
 };
 
 /* The words of all texts. */
@@ -30,7 +30,7 @@ struct occurrences {
     size_t n;
 };
 
-/* Orders by falling frequency, ties by falling word. */
+/* Orders by descending frequency; ties by descending word. */
 static int compare(const void *left, const void *right)
 {
     const struct occurrence *a = left, *b = right;
@@ -41,12 +41,12 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (a->word.size < b->word.size) - (a->word.size > b->word.size);
 }
 
-/* Appends the words of a text [size], whose place their letters take: ASCII lower-case, without the 32 ASCII
-   punctuation marks, split on ASCII white space; every other byte stays as it is. The process has the locale "C", whose
-   letters, marks and blanks are ASCII. */
+/* Appends the words of a text [size], which is overwritten with their letters. Words are ASCII lowercase, without the
+   32 ASCII punctuation marks, split on ASCII whitespace. Other bytes are kept. The process uses the locale "C", in
+   which letters, punctuation and whitespace are ASCII. */
 static void split(char *text, size_t size, struct occurrences *words)
 {
-    /* A word has at least one letter and a blank. */
+    /* A word takes at least one letter and one separator. */
     struct occurrence *all = xrealloc(words->all, (words->n + size / 2 + 1) * sizeof *all, "the words of the text");
     bool inside = false;
     words->all = all;
@@ -67,8 +67,8 @@ static void split(char *text, size_t size, struct occurrences *words)
     }
 }
 
-/* Writes each distinct word of sorted occurrences once, with its number and the place of its first occurrence among
-   them. Returns how many there are. */
+/* Writes each distinct word of the sorted occurrences once, with its count and the place of its first occurrence.
+   Returns the number of distinct words. */
 static size_t collect(const struct occurrences *words, struct occurrence *distinct)
 {
     const struct occurrence *all = words->all;
@@ -81,7 +81,7 @@ static size_t collect(const struct occurrences *words, struct occurrence *distin
     return n;
 }
 
-/* Makes the vocabulary, and the ids of all words: [UNK] of those that are not in it. */
+/* Makes the vocabulary, and the ids of all words. Words that aren't in the vocabulary get [UNK]. */
 static void assign(struct occurrences *words, size_t max_tokens, struct tokens *tokens)
 {
     const struct occurrence *all = words->all;
@@ -102,7 +102,7 @@ static void assign(struct occurrences *words, size_t max_tokens, struct tokens *
     free(distinct);
 }
 
-/* Reads the texts, of the command line or of files, and vectorizes them. */
+/* Reads the texts, from the command line or from files, and vectorizes them. */
 static int read_texts(const struct embed_options *options, struct tokens *tokens, struct occurrences *words)
 {
     struct id_lists *lists = &tokens->lists;
@@ -134,8 +134,8 @@ static int read_ids(const struct embed_options *options, struct id_lists *lists)
     return DONE;
 }
 
-/* Lays the sequences out as a rectangle as long as the longest one, or as --length says; for the layer of a model one
-   behind the other. */
+/* Lays out the sequences as a rectangle as long as the longest one, or of --length. For the layer of a model, they are
+   concatenated instead. */
 static void lay_out(const struct embed_options *options, struct tokens *tokens)
 {
     const struct id_lists *lists = &tokens->lists;

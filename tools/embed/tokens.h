@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From the inputs of `inlay embed` (texts, files of text or lists of ids) to token ids. Texts are vectorized as Keras'
- * TextVectorization does it, adapted on the very texts it is applied to. It knows nothing of tables: whether an id is a
- * row of one is the library's to say.
+ * Turns the inputs of `inlay embed` (texts, text files or lists of ids) into token ids. Texts are vectorized like
+ * Keras' TextVectorization, adapted on these same texts. This part does not use tables; the library checks ids against
+ * their rows.
  */
 #pragma once
 
@@ -13,25 +13,25 @@
 #include "inputs/ids.h"
 #include "text.h"
 
-/** Token ids [sequences, length], shorter sequences padded with id 0; or without padding for the layer of a model, of
-    whose tokens 0 is one. */
+/** Token ids [sequences, length], shorter sequences padded with id 0. Without padding for the layer of a model, where 0
+    is an ordinary token. */
 struct tokens {
     size_t sequences;
     size_t length;    /**< of the longest one */
-    size_t count;     /**< of all ids, with the padding that is there */
+    size_t count;     /**< of all ids, including padding */
     int64_t *ids;     /**< [count] */
-    int64_t *offsets; /**< [sequences + 1]: where each begins and ends in ids */
+    int64_t *offsets; /**< [sequences + 1]: sequence s is ids[offsets[s]] to ids[offsets[s + 1] - 1] */
 
-    size_t vocab;             /**< words in the vocabulary, where the input is text */
-    struct inlay_text *words; /**< [vocab]; 0 is the padding '', 1 is [UNK]; null where the input is ids */
-    struct id_lists lists;    /**< the sequences before they are padded and cut */
+    size_t vocab;             /**< words in the vocabulary, for texts */
+    struct inlay_text *words; /**< [vocab]; 0 is the padding '', 1 is [UNK]; null for ids */
+    struct id_lists lists;    /**< sequences before padding and truncation */
     char **letters;           /**< [sequences]: the bytes that words point to */
 };
 
-/** Reads, vectorizes, pads and cuts. The vocabulary is ordered by falling frequency, ties by falling word (byte by
-    byte), and cut to --max-tokens words. */
+/** Reads, vectorizes, pads and truncates. The vocabulary is sorted by descending frequency, ties by descending word
+    (bytewise), and truncated to --max-tokens words. */
 int tokens_read(const struct embed_options *options, struct tokens *tokens);
 
-/** Returns how many rows a table needs, at most INLAY_POSITION_LIMIT: the words of the vocabulary, or the largest id
+/** Returns the number of table rows needed, at most INLAY_POSITION_LIMIT: the size of the vocabulary, or the largest id
     plus one. */
 size_t tokens_vocab(const struct tokens *tokens);

@@ -12,7 +12,7 @@
 #include "text.h"
 #include "text/message.h"
 
-/* Returns the end of the ids, with room for `more` behind it. */
+/* Returns the end of the ids, with space for `more` after it. */
 static int64_t *make_room(struct id_lists *lists, size_t more)
 {
     size_t used = lists->n > 0 ? (size_t)lists->offsets[lists->n] : 0;
@@ -22,7 +22,7 @@ static int64_t *make_room(struct id_lists *lists, size_t more)
     return lists->ids + used;
 }
 
-/* Ends the list that begins where make_room() said. */
+/* Ends a list of `count` ids that make_room() started. */
 static void end_list(struct id_lists *lists, size_t count)
 {
     lists->offsets[lists->n + 1] = lists->offsets[lists->n] + (int64_t)count;
@@ -36,7 +36,7 @@ static bool is_separator(char c)
 
 int id_lists_add(struct id_lists *lists, const char *option, const char *path, const char *text, size_t size)
 {
-    /* Two ids have a separator between them. */
+    /* There is a separator between any two ids. */
     int64_t *ids = make_room(lists, size / 2 + 1);
     size_t count = 0, end;
     for (size_t at = 0; at < size; at = end) {

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists of token ids, one behind the other: from the command line, from text files and from .npy files. What an id may
- * be is the library's to say.
+ * Concatenated lists of token ids: from the command line, text files and .npy files. The library checks their values.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/** Lists of ids. All zero where there are none. */
+/** Lists of ids. All zero if empty. */
 struct id_lists {
     size_t n;         /**< number of lists */
-    int64_t *offsets; /**< [n + 1]: list i has ids[offsets[i]] to ids[offsets[i + 1] - 1]; null for no lists */
+    int64_t *offsets; /**< [n + 1]: list i is ids[offsets[i]] to ids[offsets[i + 1] - 1]; null if n is 0 */
     int64_t *ids;
 };
 
-/** Adds the list in text [size]: integers of 64 bits, separated by white space or commas. Messages name `option`, and
-    the file `path` if that is not null. The list may be empty. */
+/** Adds the list in text [size]: 64-bit integers, separated by whitespace or commas. Messages name `option`, and the
+    file `path` if not null. The list may be empty. */
 int id_lists_add(struct id_lists *lists, const char *option, const char *path, const char *text, size_t size);
 
-/** Adds the list in a file: a text, or a .npy file of int32, uint32 or int64; "-" is standard input. */
+/** Adds the list in a file: text, or .npy of int32, uint32 or int64. "-" is standard input. */
 int id_lists_add_file(struct id_lists *lists, const char *option, const char *path);
 
 /** Returns the number of ids of list `i`. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The readers of load.h. A .npy file is opened without blocking and must be a regular file: its size bounds all that is
- * read and allocated, and a FIFO or a device could withhold or repeat itself for ever.
+ * The readers of load.h. A .npy file is opened without blocking and must be a regular file. Its size limits what is
+ * read and allocated; a FIFO or device could block or be endless.
  */
 #include "inputs/load.h"
 
@@ -16,7 +16,7 @@
 #include "inputs/opened.h"
 #include "text/message.h"
 
-/* Texts are small beside their vectors: what is larger is a mistake such as /dev/zero. */
+/* Far above any real input; rejects mistakes such as /dev/zero. */
 #define TEXT_LIMIT ((size_t)256 << 20)
 
 static int cannot(const char *act, const char *path)
@@ -24,7 +24,7 @@ static int cannot(const char *act, const char *path)
     return failed("cannot %s %s: %s", act, shown(path), strerror(errno));
 }
 
-/* Reads until `size` bytes are there or the file ends, and counts them. */
+/* Reads until `size` bytes have arrived or the file ends, and counts them. */
 static int read_full(int file, const char *path, void *out, size_t size, size_t *done)
 {
     *done = 0;
@@ -93,7 +93,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     if (!inlay_npy_parse(head, got, (uint64_t)status.st_size, kind, npy))
         return failed("%s is no %s: %s", shown(path), what, npy->why);
 
-    /* inlay_npy_parse has checked that these bytes are those of the file's rest. */
+    /* inlay_npy_parse has checked that the rest of the file has this size. */
     size_t bytes = npy->rows * npy->dim * npy->element_bytes;
     *data = xcalloc(bytes, 1, shown(path));
     if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0)

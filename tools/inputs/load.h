@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files into memory: texts of any kind of file, and the arrays of .npy files. Files come from strangers: every failure
- * is a message and FAILED. Nothing is mapped, so that a file that shrinks meanwhile cannot kill the process.
+ * Loads files into memory: text from any kind of file, arrays from .npy files. Files are untrusted: every failure
+ * prints a message and returns FAILED. Nothing is mapped, so a file that shrinks can't kill the process.
  */
 #pragma once
 
@@ -10,13 +10,13 @@
 
 #include "formats/npy.h"
 
-/** Reads a whole file, pipe or device ("-": standard input) into *text [*size], memory of the caller's. *text must be
-    null before. */
+/** Reads a whole file, pipe or device ("-" is standard input) into *text [*size], to be freed by the caller. *text must
+    be null before. */
 int load_text(const char *path, char **text, size_t *size);
 
-/** Reads a regular .npy file of a kind: what it holds goes to *npy and its elements, as they lie in the file, to *data,
-    memory of the caller's. */
+/** Reads a regular .npy file of a kind. The header goes to *npy, and the unconverted elements to *data, to be freed by
+    the caller. */
 int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data);
 
-/** Returns element `i`, an integer, of what load_npy() read. */
+/** Returns element `i`, an integer, of an array that load_npy() read. */
 int64_t npy_integer(const struct npy *npy, const void *data, size_t i);

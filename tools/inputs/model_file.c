@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What model_file.h declares. Messages of libinlay-file are ASCII and name file and tensor, so that they are printed
- * as they are.
+ * Implements model_file.h. Messages of libinlay-file are ASCII and include file and tensor, so they are printed as is.
  */
 #include "inputs/model_file.h"
 
@@ -10,7 +9,7 @@
 #include "inputs/opened.h"
 #include "text/message.h"
 
-enum { RESIDENT_BYTES = 256 << 20 }; /* of a mapping, so that a large file does not displace everything else */
+enum { RESIDENT_BYTES = 256 << 20 }; /* of a mapping, so a large file doesn't evict everything else */
 
 int model_open(const char *path, struct model *model)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Model files, by libinlay-file: opening them, their input layers and n-grams, and calls that read their rows.
- * weights.h takes tables of them. Files come from strangers: what is wrong in one is a message that names it.
+ * Model files, through libinlay-file: opening them, their input layers and n-grams, and calls that read their rows.
+ * weights.h uses them for tables. Files are untrusted: each error prints a message with the file's name.
  */
 #pragma once
 
 #include <inlay/file.h>
 #include <inlay/inlay.h>
 
-/** A model, and what was made of it. All zero where there is none. */
+/** A model and the objects made from it. All zero if absent. */
 struct model {
     inlay_file *file;
 
@@ -22,15 +22,15 @@ struct model {
     float factor; /**< of all their rows */
 };
 
-/** Opens a model, which stays open until the process ends. */
+/** Opens a model. It stays open until the process ends. */
 int model_open(const char *path, struct model *model);
 
 /** Opens a model and makes its input layer. */
 int model_layer_open(const char *path, struct model *model);
 
-/** Opens a model and finds the hashed n-grams of a layer of it; -1: of the only one. */
+/** Opens a model and finds the hashed n-grams of a layer; -1: of the only one. */
 int model_ngram_open(const char *path, int64_t layer, struct model *model);
 
-/** Begins a call that reads the rows of ids [n] of a table in a file, and ends it. Nothing without a file. */
+/** Begin and end a call that reads rows ids [n] of a table in a file. No-ops if the file is null. */
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read);
 void model_read_end(inlay_file *file, const inlay_file_read *read);

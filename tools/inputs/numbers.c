@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parsers of numbers.h. The tool never sets a locale, so that strtod reads a point everywhere. A list on the
- * command line and a text file are the same but for what separates numbers and for how a message says where a bad one
- * stands.
+ * The parsers of numbers.h. The tool never sets a locale, so strtod always expects a point. Lists on the command line
+ * and in text files differ only in their separators and in the position that messages give.
  */
 #include "inputs/numbers.h"
 
@@ -19,9 +18,9 @@
 
 enum { NUMBER_BYTES = 128 };
 
-/* Copies text [size] with the terminator that the C library needs. Returns whether it has only characters of a decimal
-   number: strtod() and strtoll() take blanks, and strtod() hexadecimal, nan and inf too, of which none is a number
-   here. Nobody writes one with more digits than fit, and a file without separators is no number. */
+/* Copies text [size] with the terminator that the C library needs. Returns true if it only has characters of a decimal
+   number: strtod() and strtoll() also accept whitespace, and strtod() hexadecimal, nan and inf. Longer text is not a
+   number, e.g. a file without separators. */
 static bool copy_number(const char *text, size_t size, const char *characters, char copy[NUMBER_BYTES])
 {
     if (size == 0 || size >= NUMBER_BYTES || memchr(text, '\0', size) != NULL)
@@ -66,7 +65,7 @@ float scale_of(const struct scale *scale, size_t dim)
 
 /* ---- Lists ------------------------------------------------------------------------------------------------------ */
 
-/* Drops a comment and the blanks at both ends. */
+/* Strips a comment and surrounding whitespace. */
 static void trim(const char **line, size_t *size)
 {
     static const char blanks[] = {' ', '\t', '\r'};
@@ -85,7 +84,7 @@ static int read_list(const char *option, const char *name, bool is_file, const c
 {
     char separator = is_file ? '\n' : ',';
     const char *end = text + size, *next;
-    /* Two numbers have a separator between them. */
+    /* There is a separator between any two numbers. */
     numbers->values = xcalloc(size / 2 + 1, sizeof *numbers->values, "a list of numbers");
     for (size_t place = 1; text != NULL; place++, text = next) {
         const char *close = memchr(text, separator, (size_t)(end - text));
@@ -143,7 +142,7 @@ int numbers_read(const char *option, const char *text, double least, double most
         return failed("%s %s has no numbers", option, shown(text));
     for (size_t i = 0; i < numbers->n; i++) {
         double value = numbers->values[i];
-        /* Not true of a NaN either, which a .npy file can hold. */
+        /* Also rejects NaN, which a .npy file can contain. */
         if (!(value >= least && value <= most))
             return message(is_file ? FAILED : MISUSED, "%s %s: number %zu, %.17g, is not from %.17g to %.17g", option,
                            shown(text), i + 1, value, least, most);

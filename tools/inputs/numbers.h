@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers from text, strictly: the whole text, decimal, no blanks, nothing that overflows, no NaN and no infinity; and
- * lists of them that an option gives, written out or in a file.
+ * Strict parsing of numbers: the whole text must be decimal, without whitespace, overflow, NaN or infinity. Also lists
+ * of numbers, given in an option or in a file.
  */
 #pragma once
 
@@ -9,22 +9,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Returns whether text [size] is [+-]digits and fits in 64 bits. */
+/** Returns true if text [size] is [+-]digits and fits in 64 bits. */
 bool number_int64(const char *text, size_t size, int64_t *value);
 
-/** Returns whether text [size] is a decimal number that a double holds. It is rounded once. */
+/** Returns true if text [size] is a decimal number in the range of a double. It is rounded once. */
 bool number_double(const char *text, size_t size, double *value);
 
-/** Returns whether text is a decimal number that a float32 holds. It is rounded once. */
+/** Returns true if text is a decimal number in the range of a float32. It is rounded once. */
 bool number_float(const char *text, float *value);
 
-/** The factor of rows: `value`, or sqrt(dim). */
+/** The row scale: `value`, or sqrt(dim). */
 struct scale {
     bool is_sqrt;
     float value;
 };
 
-/** Returns the factor of rows of `dim` columns. */
+/** Returns the scale for rows of `dim` columns. */
 float scale_of(const struct scale *scale, size_t dim);
 
 struct numbers {
@@ -33,8 +33,8 @@ struct numbers {
 };
 
 /**
- * Reads "X,Y,...", "FILE.npy" or "@FILE", a text with one number a line, where blank lines and what follows a # do not
- * count; "@-" is standard input. Each number is finite and in [least, most], and there is at least one. DONE; MISUSED
- * or FAILED with a message where the command line or the file is wrong.
+ * Reads "X,Y,...", "FILE.npy" or "@FILE", a text file with one number per line; blank lines and # comments are skipped.
+ * "@-" is standard input. There must be at least one number, each finite and in [least, most]. Returns DONE; or MISUSED
+ * or FAILED, with a message, if the command line or the file is wrong.
  */
 int numbers_read(const char *option, const char *text, double least, double most, struct numbers *numbers);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arrays of stored.h: one entry for each type that is more than rows of bytes.
+ * The arrays of stored.h: one entry per type that is not just rows of bytes.
  */
 #include "inputs/stored.h"
 
@@ -11,18 +11,18 @@
 
 const char *const stored_names[ARRAYS] = {NULL, "scales", "zeros"};
 
-/* Columns that share a scale, unless they are so many as a number says. */
+/* The number of columns per scale, if not a literal number. */
 enum { NO_SCALES = 0, WHOLE_ROW = 1, WHOLE_GROUP = 2 };
 
-/* Types that are not named here keep everything in rows of bytes. */
+/* Types that aren't listed have a single array, rows of bytes. */
 static const struct form {
-    bool is_numbers; /* rows are `dim` elements of `element` rather than bytes */
+    bool is_numbers; /* rows are `dim` numbers of type `element`, not bytes */
     enum npy_element element;
     enum npy_element scale;
-    size_t scaled;         /* columns that share one */
-    bool can_lack_scales;  /* all are 1 then */
-    size_t zero_bits;      /* of the zero point of each scale; 0: there is none */
-    bool zeros_in_one_run; /* not in rows of whole bytes */
+    size_t scaled;         /* columns per scale */
+    bool can_lack_scales;  /* scales are optional; without them all are 1 */
+    size_t zero_bits;      /* per zero point; 0: none */
+    bool zeros_in_one_run; /* packed across rows, not in whole bytes per row */
 } forms[INLAY_ELEMENT_TYPES] = {
     [INLAY_F32] = {.is_numbers = true, .element = NPY_F4},
     [INLAY_F16] = {.is_numbers = true, .element = NPY_F2},
@@ -79,8 +79,8 @@ size_t stored_dim(inlay_element_type type, size_t row_elements)
 {
     if (forms[type].is_numbers)
         return row_elements;
-    /* Rows of one block and of two tell the bytes of the block and those beside all blocks. Where one column more can
-       take no byte more, two columns are the block. */
+    /* The sizes of rows of one and two blocks give the bytes per block and the fixed bytes per row. If one more column
+       can take no extra byte, a block is two columns. */
     enum { BLOCK_MOST = 1024 };
     for (size_t block = 1; block <= BLOCK_MOST; block *= 2) {
         const size_t one = inlay_table_row_bytes(type, block), two = inlay_table_row_bytes(type, 2 * block);

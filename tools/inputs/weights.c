@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of weights.h. Ids past the table are skipped here: reporting them is the library's part.
+ * The tables of weights.h. Ids past the table are skipped here; the library reports them.
  */
 #include "inputs/weights.h"
 
@@ -14,7 +14,7 @@
 #include "text/message.h"
 #include "text/names.h"
 
-/* The output function of splitmix64 (Steele, Lea and Flood 2014), a bijection of 64 bits. */
+/* The output function of splitmix64 (Steele, Lea and Flood 2014), a bijection on 64 bits. */
 static uint64_t mix(uint64_t x)
 {
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -24,14 +24,14 @@ static uint64_t mix(uint64_t x)
 
 static const uint64_t golden_gamma = UINT64_C(0x9e3779b97f4a7c15);
 
-/* Element `index` of the sequence of `key`: the top 24 bits, which a float32 holds exactly. */
+/* Element `index` of the sequence of `key`: the top 24 bits, which are exact in float32. */
 static float uniform(uint64_t key, uint64_t index)
 {
     int32_t bits = (int32_t)(mix(key + (index + 1) * golden_gamma) >> 40);
     return (float)(bits - (1 << 23)) * 0x1p-23f;
 }
 
-/* Writes the row of an id: of the sinusoid, or where that is null, random. */
+/* Fills one row: sinusoids if there is a formula, random numbers otherwise. */
 static int make_row(const inlay_sinusoid *sinusoid, uint64_t key, size_t id, size_t dim, float *out)
 {
     if (sinusoid != NULL)
@@ -44,7 +44,7 @@ static int make_row(const inlay_sinusoid *sinusoid, uint64_t key, size_t id, siz
 int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size_t dim, const int64_t *ids, size_t n,
                  struct weights *weights)
 {
-    /* Mixed first, so that the sequences of neighbouring seeds are not shifts of each other. */
+    /* Mixed first, or the sequences of neighboring seeds would be shifts of each other. */
     uint64_t key = mix((uint64_t)seed + golden_gamma);
     char what[80];
     snprintf(what, sizeof what, "a table float32 [%zu, %zu]", rows, dim);
@@ -69,7 +69,7 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
 
 /* ---- Tables from files ------------------------------------------------------------------------------------------ */
 
-/* Makes the view of the elements of a file, whose `type` may be 0. */
+/* Makes a view of the elements of a file. `type` may be 0. */
 static int view_data(const char *path, const struct npy *npy, inlay_element_type type, size_t dim,
                      struct weights *weights)
 {
@@ -86,11 +86,12 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
     if (dim == 0)
         return failed("%s has rows of %zu bytes, and no row of %s has as many", shown(path), npy->dim, name);
     weights->view = inlay_table_of(type, weights->arrays[ARRAY_DATA], npy->rows, dim, inlay_table_row_bytes(type, dim));
-    weights->view.group = stored_in_groups(type) ? 32 : 0; /* until its scales are there */
+    weights->view.group = stored_in_groups(type) ? 32 : 0; /* until its scales are loaded */
     return DONE;
 }
 
-/* Columns for each scale, which the number of scales tells; 32 where that makes no sense, which the shape then says. */
+/* Returns the columns per scale, given by the number of scales. Returns 32 if they don't divide evenly; the shape check
+   then fails. */
 static uint32_t group_of(const inlay_table *table, const struct npy *scales)
 {
     return table->dim == 64 * scales->dim ? 64 : table->dim == 128 * scales->dim ? 128 : 32;
@@ -103,7 +104,7 @@ static void describe_array(const struct array *array, char text[80])
              array->shape[0], array->shape[1]);
 }
 
-/* Checks that an array beside a table is the one that belongs to it. */
+/* Checks that an array has the shape and type that its table needs. */
 static int check_beside(const char *path, int which, const struct npy *npy, const struct array *wanted)
 {
     const struct array there = {npy->element, npy->rank, {npy->rows, npy->dim}, false};
@@ -115,7 +116,7 @@ static int check_beside(const char *path, int which, const struct npy *npy, cons
                                                shown(path), found, needed);
 }
 
-/* Loads the scales or zero points of a table, if it has some. */
+/* Loads the scales or zero points of a table, if any. */
 static int load_beside(const char *path, int which, struct weights *weights)
 {
     inlay_table *view = &weights->view;
@@ -135,12 +136,12 @@ static int load_beside(const char *path, int which, struct weights *weights)
     return check_beside(path, which, &npy, &wanted);
 }
 
-/* Refuses a table of another dim than the one that is given, if one is. */
+/* Rejects a table if its dim differs from a given one. */
 static int check_dim(const char *name, size_t dim, const inlay_table *table)
 {
     if (dim == 0 || dim == table->dim)
         return DONE;
-    /* Rows of one column less can have the same bytes. */
+    /* Rows with one column less can have the same size. */
     const bool or_less = inlay_table_row_bytes(table->type, table->dim - 1) == table->stride_bytes;
     return or_less ? failed("--dim %zu contradicts %s, which has dim %zu or %zu: give one of them", dim, shown(name),
                             table->dim, table->dim - 1)
@@ -183,7 +184,7 @@ int weights_map(const char *path, const char **name, size_t dim, struct weights 
     TRY(model_open(path, &weights->model));
     if (*name == NULL)
         TRY(find_table(path, weights->model.file, name));
-    /* The scales beside a .npy file are not looked for here, nor found by the name of a folder or of a link. */
+    /* Scales next to a .npy file are not looked for here, nor found by the name of a folder or a link. */
     const inlay_file_tensor *tensor = inlay_file_tensor_named(weights->model.file, *name);
     if (tensor != NULL && strcmp(tensor->type, inlay_npy_type(NPY_I1)->name) == 0)
         return failed("%s has int8 of a .npy file, whose scales may lie beside it: give the path that ends in .npy, to "

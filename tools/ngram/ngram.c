@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay ngram`: a spec, sequences and their histories, and the row ids or rows of their n-grams. All parts live in one
- * struct, as long as the process.
+ * `inlay ngram`: a spec, sequences and their histories, and the row ids or rows of their n-grams. The state is one
+ * struct that lives as long as the process.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,13 +25,13 @@
 
 enum { DEFAULT_DIM = 64 };
 
-/* All that a run has. */
+/* The state of a run. */
 struct hashing {
     struct ngram_options options;
-    struct ngram_spec file; /* of a model only spec and tables; its columns are those of the result */
+    struct ngram_spec file; /* of a model: only spec and tables; the columns are part of the result */
     struct model model;
     struct id_lists sequences;
-    struct id_lists histories; /* as they were given */
+    struct id_lists histories; /* as given */
     int64_t *history;          /* [sequences, N - 1] */
     uint32_t *history_lengths;
     inlay_ngram_batch batch;
@@ -40,9 +40,9 @@ struct hashing {
     struct weights *weights; /* [tables] */
     const inlay_table **tables;
     size_t dim;
-    const inlay_executor *executor; /* null for one thread */
+    const inlay_executor *executor; /* null: one thread */
     struct result row_ids;          /* [tokens, columns] */
-    struct result rows;             /* [tokens, columns, dim], or added up [tokens, dim] */
+    struct result rows;             /* [tokens, columns, dim], or summed: [tokens, dim] */
     struct outputs outputs;
 };
 
@@ -86,7 +86,7 @@ static int read_sequences(struct hashing *h)
     return DONE;
 }
 
-/* Lays histories out as the library reads them: each at the end of its row. */
+/* Lays out histories for the library: right-aligned, one row per sequence. */
 static int read_histories(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
@@ -109,7 +109,7 @@ static int read_histories(struct hashing *h)
     return DONE;
 }
 
-/* Says what the library refused. */
+/* Reports why the library rejected the call. */
 static int refused(const struct hashing *h, inlay_status status, const inlay_fault *fault)
 {
     size_t vocab = h->file.spec.vocab;
@@ -136,7 +136,7 @@ static int make_row_ids(struct hashing *h)
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
 }
 
-/* Prints a line for each token. */
+/* Prints one line per token. */
 static void print_row_ids(const struct hashing *h)
 {
     const int64_t *row_id = h->row_ids.elements;
@@ -149,7 +149,7 @@ static void print_row_ids(const struct hashing *h)
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
-/* Returns how many rows the columns need of a table. */
+/* Returns how many rows of a table the columns need. */
 static size_t rows_needed(const inlay_ngram_spec *spec, size_t table)
 {
     uint64_t rows = 0;
@@ -161,7 +161,7 @@ static size_t rows_needed(const inlay_ngram_spec *spec, size_t table)
     return rows < SIZE_MAX ? (size_t)rows : SIZE_MAX;
 }
 
-/* Makes a random table of just the rows that the tokens take, wherever these lie. */
+/* Makes a random table, with only the rows that the tokens use. */
 static int make_table(struct hashing *h, size_t table, size_t rows)
 {
     const inlay_ngram_spec *spec = &h->file.spec;
@@ -176,7 +176,7 @@ static int make_table(struct hashing *h, size_t table, size_t rows)
     return outcome;
 }
 
-/* Loads a table of at least `rows` rows. */
+/* Loads a table with at least `rows` rows. */
 static int load_table(struct hashing *h, size_t i, size_t rows, const char *path)
 {
     const struct ngram_options *options = &h->options;
@@ -191,7 +191,7 @@ static int load_table(struct hashing *h, size_t i, size_t rows, const char *path
     return DONE;
 }
 
-/* Finds the tables that the columns name; files are theirs in their order. */
+/* Finds the tables that the columns use. Files are assigned in order. */
 static int prepare_tables(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
@@ -237,7 +237,7 @@ static int forward(struct hashing *h)
     inlay_fault fault = {0, 0, 0};
     inlay_file_read read = {0};
     if (of_model && h->model.count == 1) {
-        /* Rows that lie on the disk are requested together, which takes their ids. */
+        /* Rows on disk are requested together, which needs their ids. */
         TRY(make_row_ids(h));
         model_read_begin(h->model.file, h->model.tables, h->row_ids.elements, h->tokens * columns, &read);
     }
@@ -258,7 +258,7 @@ static int run(struct hashing *h)
     TRY(threads_start(options->threads, &h->executor));
     if (options->rows != ROWS_NONE)
         TRY(prepare_tables(h));
-    /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
+    /* After all inputs are read and before the work, to report unwritable outputs early. */
     h->outputs.force = options->force;
     TRY(outputs_open(&h->outputs, options->out, NULL));
     TRY(options->rows == ROWS_NONE ? make_row_ids(h) : forward(h));

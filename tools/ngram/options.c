@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of `inlay ngram`. As with `inlay embed`, an option that would have no effect beside the others is
- * refused.
+ * The command line of `inlay ngram`. Like `inlay embed`, it rejects options that would have no effect.
  */
 #include "ngram/options.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the command line of `inlay ngram` says, checked as far as that goes without opening a file. This part must not
- * open, read or compute anything.
+ * The options of `inlay ngram`, checked without opening a file. This part must not open, read or compute anything.
  */
 #pragma once
 
@@ -13,29 +12,29 @@
 
 #include "inputs/numbers.h"
 
-/** The arguments of options that can be given again, each counted by itself. */
+/** Arguments of repeatable options, each counted separately. */
 struct ngram_arguments {
-    const char *ids; /**< of a sequence, or the file that has them */
+    const char *ids; /**< of a sequence, or a file of ids */
     bool is_file;
-    const char *history; /**< the ids before it */
-    const char *table;   /**< a file of rows; "random" or "model" alone */
+    const char *history; /**< ids before the sequence */
+    const char *table;   /**< a file of rows; or the only one, "random" or "model" */
 };
 
-/** Where rows come from. ROWS_NONE: row ids are the result. */
+/** The source of rows. ROWS_NONE: the result is row ids. */
 enum ngram_rows { ROWS_NONE, ROWS_RANDOM, ROWS_OF_FILES, ROWS_OF_MODEL };
 
-/** Numbers that were not given are 0. */
+/** Numbers are 0 if not given. */
 struct ngram_options {
-    const char *spec; /**< of JSON, or the model that has one */
+    const char *spec; /**< a JSON file, or a model with a spec */
     bool is_model;
-    int64_t layer;         /**< of the model; -1: the only one */
-    const char *token_map; /**< null: that of the spec */
+    int64_t layer;         /**< of a model; -1: the only one */
+    const char *token_map; /**< null: from the spec */
     struct ngram_arguments *given;
     size_t sequences;
-    size_t histories; /**< one for each sequence, or none at all */
+    size_t histories; /**< one per sequence, or 0 */
     bool reads_stdin; /**< for the ids of a sequence */
     int64_t first_column;
-    int64_t end_column; /**< 0: all from the first one on */
+    int64_t end_column; /**< 0: all columns from the first one */
 
     enum ngram_rows rows;
     size_t tables;

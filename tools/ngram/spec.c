@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of spec.h. The whole text is checked as JSON first; after that a value is a reader that stands in front of
- * it. Keys are taken in an order of ours, those first that bound others; every number is checked here, because the
- * library's status could not say which one is bad.
+ * The reader of spec.h. The whole text is first checked as JSON; a value is then a reader positioned at it. Keys are
+ * read in a fixed order, those that limit others first. Every number is checked here, since the library's status
+ * doesn't say which one is wrong.
  */
 #include "ngram/spec.h"
 
@@ -16,49 +16,49 @@
 #include "text/message.h"
 #include "text/names.h"
 
-/* A value of a file. */
+/* A value in a file. */
 struct value {
     const char *path;
-    char name[64]; /* as messages call it, such as columns[3].modulus */
+    char name[64]; /* in messages, e.g. columns[3].modulus */
     bool required;
-    int64_t least, most;    /* of an integer, or of the integers in an array */
-    struct inlay_json json; /* a reader in front of it; all zero where it is not there */
+    int64_t least, most;    /* of an integer, or of an array's integers */
+    struct inlay_json json; /* a reader positioned at the value; all zero if absent */
 };
 
 /* Reads a value into place [bytes]. */
 typedef int take_value(struct value value, struct ngram_spec *spec, void *place, size_t bytes);
 
-/* Keeps memory for as long as the spec lives. */
+/* Keeps memory until the spec is no longer used. */
 static void *keep(struct ngram_spec *spec, void *memory)
 {
     if (spec->memory_count == sizeof spec->memory / sizeof *spec->memory)
-        abort(); /* no spec has so many arrays */
+        abort(); /* unreachable: no spec has that many arrays */
     return spec->memory[spec->memory_count++] = memory;
 }
 
 /* ---- Single values ---------------------------------------------------------------------------------------------- */
 
-/* Says what a value should have been, or that it is missing. A value that is not there and need not be is DONE. */
+/* Reports the expected kind of a value, or that it is missing. Returns DONE if the value is absent and optional. */
 static int refuse(struct value value, const char *wanted)
 {
     if (value.json.begin == NULL)
         return value.required ? failed("%s: %s is missing", shown(value.path), value.name) : DONE;
     const char kind = inlay_json_peek(&value.json), *first = value.json.at;
     inlay_json_skip(&value.json);
-    /* Arrays and objects can be long, and a text of them says little. */
+    /* Arrays and objects can be long, so only their kind is shown. */
     const char *given = kind == '['   ? "an array"
                         : kind == '{' ? "an object"
                                       : escaped(first, (size_t)(value.json.at - first));
     return failed("%s: %s is %s, not %s", shown(value.path), value.name, given, wanted);
 }
 
-/* Returns the first character of a value, which tells its kind; 0 of one that is not there. */
+/* Returns the first character of a value, which identifies its kind; 0 if absent. */
 static char kind_of(struct value value)
 {
     return inlay_json_peek(&value.json);
 }
 
-/* Returns whether a value is a string that means a text. */
+/* Returns true if a value is a string that decodes to `text`. */
 static bool is_string(struct value value, const char *text)
 {
     struct inlay_text string;
@@ -75,7 +75,7 @@ static int take_integer(struct value value, struct ngram_spec *spec, void *place
     if (!inlay_json_number(&json, &number) || !number.is_integer || number.integer < value.least ||
         number.integer > value.most)
         return refuse(value, wanted);
-    /* The build refuses big-endian hosts: the low bytes come first. */
+    /* Low bytes come first: big-endian hosts are rejected at build time. */
     memcpy(place, &number.integer, bytes);
     return DONE;
 }
@@ -99,7 +99,7 @@ static int take_truth(struct value value, uint32_t *out)
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the number of elements of an array; 0 of another value. */
+/* Returns the number of elements of an array; 0 for other values. */
 static size_t count_of(struct value array)
 {
     size_t n = 0;
@@ -123,7 +123,7 @@ static int take_elements(struct value array, struct ngram_spec *spec, take_value
     return DONE;
 }
 
-/* Reads an array of [least, most] elements into memory that lives as long as the spec: null without the array. */
+/* Reads an array of [least, most] elements into memory that lives as long as the spec; null if absent. */
 static int take_array(struct value array, size_t least, size_t most, struct ngram_spec *spec, take_value *take,
                       size_t bytes, void **out, size_t *n)
 {
@@ -168,14 +168,14 @@ static int take_token_map(struct value value, struct ngram_spec *spec)
 
 static int unknown_key(struct value object, struct inlay_text name)
 {
-    char meaning[2048] = ""; /* messages show less */
+    char meaning[2048] = ""; /* messages are shorter */
     if (name.size >= sizeof meaning)
         name.size = sizeof meaning - 1;
     inlay_json_decode(name, meaning);
     return failed("%s: %s has no key %s", shown(object.path), object.name, shown(meaning));
 }
 
-/* Checks that a value is an object without other keys than these, behind which there is a null. */
+/* Checks that a value is an object with no keys except these, a null-terminated list. */
 static int check_keys(struct value object, const char *const *keys)
 {
     struct inlay_json json = object.json;
@@ -195,7 +195,7 @@ static int check_keys(struct value object, const char *const *keys)
 
 enum { OPTIONAL, REQUIRED };
 
-/* Returns the value of a key of an object. An integer, or those in an array, is in [least, most]. */
+/* Returns the value of a key of an object. Integers, also in an array, must be in [least, most]. */
 static struct value value_of(struct value object, const char *key, bool required, int64_t least, int64_t most)
 {
     struct value value = {.path = object.path, .required = required, .least = least, .most = most};
@@ -231,7 +231,7 @@ static int take_column(struct value object, struct ngram_spec *spec, void *place
     return DONE;
 }
 
-/* Takes first what bounds the rest. */
+/* Reads values that limit others first. */
 static int take_spec(struct value object, struct ngram_spec *spec)
 {
     static const char *const keys[] = {"comment",   "vocab",  "length", "mix",         "pad",     "zero_is_none",
@@ -268,7 +268,7 @@ static int take_spec(struct value object, struct ngram_spec *spec)
 
 /* ---- Files ------------------------------------------------------------------------------------------------------ */
 
-/* Says what is wrong with a text that is no JSON. */
+/* Reports why a text is not JSON. */
 static int refuse_text(const char *path, const struct inlay_json *json)
 {
     size_t line = 1;

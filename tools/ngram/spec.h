@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Specs of hashed n-grams from JSON files, whose keys are the fields of inlay_ngram_spec. Files come from strangers:
- * what is wrong in one is a message that names the file, the key and the value.
+ * Specs of hashed n-grams from JSON files. Keys are the fields of inlay_ngram_spec. Files are untrusted: messages name
+ * the file, the key and the value.
  */
 #pragma once
 
@@ -14,14 +14,14 @@
 /** A spec and the arrays that it points to. All zero before it is read. */
 struct ngram_spec {
     inlay_ngram_spec spec;
-    bool map_required; /**< the token map is not in the file, and the spec means nothing without it */
-    size_t tables;     /**< one more than the largest table that a column names */
-    void *memory[8];   /**< [memory_count] that it owns: arrays, and the files that they come from */
+    bool map_required; /**< the token map is not in the file but required */
+    size_t tables;     /**< 1 + the largest table index of a column */
+    void *memory[8];   /**< [memory_count] owned: arrays, and the files they come from */
     size_t memory_count;
 };
 
 /** Reads a spec. */
 int ngram_spec_read(const char *path, struct ngram_spec *spec);
 
-/** Gives a spec the token map in a .npy file, in place of its own. */
+/** Replaces a spec's token map with the one in a .npy file. */
 int ngram_spec_map(const char *path, struct ngram_spec *spec);

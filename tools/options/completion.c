@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answers of completion.h, from the tables of options: which values an option has is what its help shows.
+ * The answers of completion.h, from the option tables. The values of an option come from its help text.
  */
 #include "options/completion.h"
 
@@ -16,8 +16,8 @@ void completion_offer(const struct cursor *cursor, const char *word, size_t size
         printf("%.*s%.*s\t%s\n", (int)cursor->kept, cursor->word, (int)size, word, meaning);
 }
 
-/* Offers what an argument like "fixed|random|learned:FILE.npy" stands for: small letters and digits for themselves,
-   FILE and LIST for files, and other capitals for what has no list. */
+/* Offers the values of an argument like "fixed|random|learned:FILE.npy": lowercase letters and digits are literal, FILE
+   and LIST are files, and other capitals have no completion. */
 static void offer_argument(const struct cursor *cursor, const char *argument)
 {
     const char *typed = cursor->word + cursor->kept;
@@ -50,7 +50,7 @@ static void offer_options(const struct cursor *cursor, const struct option_rule 
     completion_offer(cursor, "--help", strlen("--help"), "print help");
 }
 
-/* Returns the option that takes a value and that the first `size` bytes of a word name; null for none. */
+/* Returns the option with a value that the first `size` bytes of a word name, or null. */
 static const struct option_rule *find_valued(const struct option_rule *rule, const char *word, size_t size)
 {
     for (; rule->name != NULL; rule++) {
@@ -63,7 +63,7 @@ static const struct option_rule *find_valued(const struct option_rule *rule, con
 
 void completion_print(const struct command_line *line, int argc, char **argv)
 {
-    const struct option_rule *valued = NULL; /* the option whose value the next word is */
+    const struct option_rule *valued = NULL; /* the option that takes the next word as its value */
     bool wants_operand = line->operand != NULL;
     for (int i = 2; i < argc - 1; i++) {
         wants_operand = wants_operand && (valued != NULL || argv[i][0] == '-');

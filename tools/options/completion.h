@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What shells offer at the cursor. The scripts in completion/ ask by `inlay --complete WORD...`, with the words up to
- * the cursor, the last of which may be empty. A line of the answer is a word and, behind a tab, its meaning; or
- * PREFIX*END, which stands for paths, behind PREFIX, of directories and of files whose names have that end.
+ * Shell completion. The scripts in completion/ run `inlay --complete WORD...` with the words up to the cursor; the last
+ * may be empty. Each line of the answer is a word, a tab and its meaning; or PREFIX*END, for paths after PREFIX:
+ * directories, and files whose names end in END.
  */
 #pragma once
 
@@ -13,11 +13,11 @@
 /** The word at the cursor. */
 struct cursor {
     const char *word;
-    size_t kept; /**< bytes of the word before the part that is completed: those of --NAME= */
+    size_t kept; /**< bytes of the word to keep, e.g. those of --NAME= */
 };
 
-/** Prints the line of a word of `size` bytes, if what was typed is a beginning of it. */
+/** Prints a line for a word of `size` bytes, if the typed text is a prefix of it. */
 void completion_offer(const struct cursor *cursor, const char *word, size_t size, const char *meaning);
 
-/** Prints all lines for the last word of a subcommand's line, whose first one is argv[2]. */
+/** Prints all completions for the last word of a subcommand's line, which starts at argv[2]. */
 void completion_print(const struct command_line *line, int argc, char **argv);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parser and the help of options.h, around getopt_long, which knows `--name value`, `--name=value` and unambiguous
- * beginnings of names. Messages are our own: one line, with the name of the option and how to correct it.
+ * The parser and the help of options.h. It uses getopt_long, which accepts `--name value`, `--name=value` and
+ * unambiguous prefixes. Messages are our own: one line, with the option's name and how to correct it.
  */
 #include "options/options.h"
 
@@ -22,7 +22,7 @@ enum { FIRST = 256 };
 
 enum { LINE_WIDTH = 79, INDENT = 23, TEXT_BYTES = 1024 };
 
-/* Lists of up to so many names are shown whole, of longer ones the nearest. */
+/* Lists of up to this many names are shown in full; otherwise the nearest names. */
 enum { LISTED_MOST = 8 };
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
@@ -160,7 +160,7 @@ static int take_value(const struct option_rule *rule, const char *text, void *op
     }
 }
 
-/* Says what is wrong where getopt_long returned ':' or '?'. */
+/* Reports the error if getopt_long returned ':' or '?'. */
 static int bad_option(const struct option_rule *rules, int option, char **argv)
 {
     const char *last = argv[optind - 1];
@@ -178,11 +178,12 @@ static int bad_option(const struct option_rule *rules, int option, char **argv)
     return misused("unknown or ambiguous option %s: %s; see inlay %s --help", shown(last), names, argv[0]);
 }
 
-/* Takes options up to the first argument that is none; HELPED after --help. */
+/* Parses options up to the first argument that isn't one. Returns HELPED after --help. */
 static int take_options(struct command_line *line, int argc, char **argv, const struct option *known, void *options)
 {
     int option;
-    /* '+' stops at the first argument that is no option; ':' tells a missing value from an unknown option. */
+    /* '+' stops at the first argument that isn't an option. ':' distinguishes a missing value from an unknown
+       option. */
     while ((option = getopt_long(argc, argv, "+:h", known, NULL)) != -1) {
         if (option == 'h') {
             print_help(line);
@@ -209,7 +210,7 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
         int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
         known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};
     }
-    /* 0 rather than 1: glibc and musl then forget the state of an earlier scan. */
+    /* 0 instead of 1 makes glibc and musl forget the state of an earlier scan. */
     optind = 0;
     opterr = 0;
     TRY(take_options(line, argc, argv, known, options));

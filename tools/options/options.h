@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Command lines by the tables of rules.h, from which parsing, error messages and help all follow.
+ * Command lines described by the tables of rules.h: parsing, error messages and help.
  */
 #pragma once
 
@@ -8,25 +8,25 @@
 
 #include "options/rules.h"
 
-/** Parses argv, whose first entry is the subcommand's name, into the struct `options`. Returns DONE, or MISUSED with a
-    message. -h and --help are understood in every table, and what shells ask (completion.h): HELPED. */
+/** Parses argv, where argv[0] is the subcommand's name, into the struct `options`. Returns DONE, or MISUSED with a
+    message. Returns HELPED for -h and --help, which every table accepts, and for requests of shells (completion.h). */
 int options_parse(struct command_line *line, int argc, char **argv, void *options);
 
-/** Returns whether the option `name` was given. */
+/** Returns true if the option `name` was given. */
 bool option_given(const struct command_line *line, const char *name);
 
-/** A reason to refuse options. One of no options ends a list. */
+/** A reason to reject options. An entry without options ends a list. */
 struct refusal {
-    const char *options[9]; /**< with a null behind the last */
-    const char *beside;     /**< the option beside which they are refused, or what when() returns */
-    const char *why;        /**< the message, with a %s where the option's name is to stand, if anywhere */
+    const char *options[9]; /**< null-terminated */
+    const char *beside;     /**< the option that they conflict with, or the result of when() */
+    const char *why;        /**< the message; a %s, if any, is the option's name */
 };
 
-/** Returns the `beside` of options that are refused when a condition holds. */
+/** Returns a `beside` that always rejects if a condition holds. */
 static inline const char *when(bool holds)
 {
     return holds ? "" : NULL;
 }
 
-/** Returns MISUSED, with the reason as message, for the first refusal that applies. */
+/** Returns MISUSED, with the reason as its message, for the first refusal that applies. */
 int options_refuse(const struct command_line *line, const struct refusal *refusals);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables that command lines are described by: one entry for each option says how it is spelled, what it takes,
- * where the value goes and what --help prints.
+ * The tables that describe command lines. Each entry is an option: its spelling, its value, the destination and its
+ * help.
  */
 #pragma once
 
@@ -12,28 +12,28 @@
 
 enum option_kind {
     OPTION_FLAG,    /**< takes no value; a bool becomes true */
-    OPTION_TEXT,    /**< a const char *, as it was given */
+    OPTION_TEXT,    /**< a const char *, as given */
     OPTION_INTEGER, /**< an int64_t in [least, most] */
     OPTION_REAL,    /**< a double in [least, most] */
     OPTION_SCALE,   /**< a struct scale: none, sqrt or a float32 */
     OPTION_NAME,    /**< an enum, by the name of its value; the values count up from least */
-    OPTION_PARSED   /**< what parse() makes of it */
+    OPTION_PARSED   /**< parsed by parse() */
 };
 
 struct option_rule {
     const char *name;     /**< without the dashes; null ends a table */
-    const char *argument; /**< as help shows it; null: none, or the names of an OPTION_NAME */
+    const char *argument; /**< in help; null: none, or the names of an OPTION_NAME */
     enum option_kind kind;
-    size_t target; /**< offset of the value in the struct that options_parse fills in */
+    size_t target; /**< offset of the value in the struct filled by options_parse */
     double least;
     double most;
     enum named names; /**< of an OPTION_NAME */
-    /** Of an OPTION_PARSED: returns an enum outcome. */
+    /** For an OPTION_PARSED: returns an enum outcome. */
     int (*parse)(const struct option_rule *rule, void *options, const char *value);
-    const char *help;    /**< without line breaks; where it ends in a colon, the names of an OPTION_NAME follow */
-    const char *heading; /**< lines of help before the option, in the last entry those at the end; or null */
-    unsigned modes;      /**< the subcommand's own: sets of modes that take the option */
-    bool needed;         /**< these cannot do without it */
+    const char *help;    /**< without line breaks; if it ends in a colon, the names of an OPTION_NAME follow */
+    const char *heading; /**< help printed before the option, or at the end for the last entry; or null */
+    unsigned modes;      /**< for the subcommand: bit set of the modes that take the option */
+    bool needed;         /**< required in these modes */
 };
 
 /** Tables have at most this many options. */
@@ -42,6 +42,6 @@ enum { OPTIONS_MOST = 40 };
 struct command_line {
     const char *usage; /**< the first lines of help */
     const struct option_rule *rules;
-    const char **operand;     /**< where the one argument that is no option goes, null before; null: there is none */
-    bool given[OPTIONS_MOST]; /**< whether the option of a rule was given */
+    const char **operand;     /**< destination of the only non-option argument, null before; null: not accepted */
+    bool given[OPTIONS_MOST]; /**< true if the option of a rule was given */
 };

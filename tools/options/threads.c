@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of threads.h. INLAY_TOOL_PTHREADPOOL comes from the build; the adapter is the one that examples/ offers
- * to users.
+ * The threads of threads.h. The build defines INLAY_TOOL_PTHREADPOOL. The adapter is the one in examples/.
  */
 #include "options/threads.h"
 
@@ -26,8 +25,8 @@ static void *pass(void *gate)
     return NULL;
 }
 
-/* Returns whether n threads can live at the same time. pthreadpool does not look whether its threads were started, and
-   would wait forever for one that was not. */
+/* Returns true if n threads can run at the same time. pthreadpool does not check that its threads were started, and
+   would wait forever for a missing one. */
 static bool can_start(size_t n)
 {
     static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

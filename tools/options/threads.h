@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of --threads N, as an executor. pthreadpool runs them; a build without it has one thread.
+ * The threads of --threads N, as an executor. They are run by pthreadpool; a build without it is single-threaded.
  */
 #pragma once
 
@@ -10,9 +10,9 @@
 
 enum { THREADS_MOST = 1024 };
 
-/** The library that runs threads, or "none". */
+/** The thread library, or "none". */
 extern const char threads_library[];
 
-/** Starts n - 1 threads beside the caller's, once in a process, which ends them. *executor stays null for n = 1.
-   FAILED, with a message, where the system does not start as many. */
+/** Starts n - 1 threads in addition to the caller's. Called once per process; the threads end with it. *executor stays
+    null for n = 1. Returns FAILED, with a message, if the system can't start that many. */
 int threads_start(int64_t n, const inlay_executor **executor);

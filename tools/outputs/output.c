@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The outputs of output.h. What may be replaced is checked when an output is opened, and again right before the
- * complete file takes its place.
+ * The outputs of output.h. Permission to replace a file is checked when an output is opened, and again right before the
+ * complete file is moved into place.
  */
 #include "outputs/output.h"
 
@@ -67,7 +67,7 @@ static int cannot_write(const struct output *output)
     return failed("cannot write %s: %s", name_of(output), strerror(errno));
 }
 
-/* Resolves symbolic links, so that the file is replaced and not a link to it. A new file has only a real folder. */
+/* Resolves symbolic links, to replace the file and not a link to it. For a new file, only the directory is resolved. */
 static int find_target(struct output *output, bool exists)
 {
     const char *slash = strrchr(output->path, '/'), *name = slash != NULL ? slash + 1 : output->path;
@@ -83,7 +83,7 @@ static int find_target(struct output *output, bool exists)
     return size < PATH_BYTES ? DONE : cannot_write(output);
 }
 
-/* Refuses a target that is an input of this run, no regular file, or without `force` any file. */
+/* Rejects a target that is an input of this run, not a regular file, or an existing file without `force`. */
 static int check_target(const struct output *output, bool force)
 {
     struct stat status;
@@ -107,14 +107,14 @@ static int open_directly(struct output *output)
     return output->stream != NULL ? DONE : cannot_write(output);
 }
 
-/* Creates target.<process>.<attempt>, which must be new: an existing file of that name belongs to someone else. */
+/* Creates target.<process>.<attempt>. It must be new: an existing file of that name belongs to someone else. */
 static int create_temporary(struct output *output)
 {
     sigset_t set, before;
     sigemptyset(&set);
     for (size_t i = 0; i < CAUGHT; i++)
         sigaddset(&set, caught[i]);
-    sigprocmask(SIG_BLOCK, &set, &before); /* no signal comes between creating the file and noting it */
+    sigprocmask(SIG_BLOCK, &set, &before); /* no signal may arrive between creating the file and recording it */
     int file, attempt = 0;
     do {
         snprintf(output->temporary, TEMPORARY_BYTES, "%s.%ld.%d", output->target, (long)getpid(), attempt);
@@ -144,14 +144,14 @@ static int open_output(const struct outputs *outputs, struct output *output, con
         TRY(check_target(output, outputs->force));
         TRY(create_temporary(output));
         if (exists)
-            fchmod(fileno(output->stream), status.st_mode & 0777); /* what was private stays private */
+            fchmod(fileno(output->stream), status.st_mode & 0777); /* keep the old permissions */
     }
     if (isatty(fileno(output->stream)))
         return failed("%s: %s is a terminal, and the output is binary: name a file or a pipe", option, name_of(output));
     return DONE;
 }
 
-/* True if two outputs would end in one file or pipe. A device such as /dev/null may take both. */
+/* True if two outputs would write to the same file or pipe. A device such as /dev/null may take both. */
 static bool same_output(const struct output *one, const struct output *other)
 {
     if (*one->target != '\0' || *other->target != '\0')
@@ -205,12 +205,12 @@ int output_seek(struct output *output, uint64_t offset)
 
 int output_npy_header(struct output *output, enum npy_element element, const size_t *shape, size_t rank)
 {
-    /* The build refuses big-endian hosts, so '<' is how values lie in memory. */
+    /* '<' is the host's byte order: big-endian hosts are rejected at build time. */
     char header[NPY_FORMAT_BYTES];
     return output_write(output, header, inlay_npy_format(inlay_npy_type(element)->name, shape, rank, header));
 }
 
-/* Makes sure that all bytes of a file have arrived. */
+/* Makes sure that all bytes of a file have been written. */
 static int complete(struct output *output)
 {
     if (output->stream == NULL)
@@ -228,7 +228,7 @@ static int complete(struct output *output)
 
 /* ---- Taking places ---------------------------------------------------------------------------------------------- */
 
-/* Moves a complete file to its target. Without `force`, a file that appeared meanwhile is kept. */
+/* Moves a complete file to its target. Without `force`, a file that was created in the meantime is kept. */
 static int place(struct output *output, bool force)
 {
     bool placed = !force && link(output->temporary, output->target) == 0;

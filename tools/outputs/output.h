@@ -20,7 +20,7 @@ struct output {
     const char *option;              /**< that names it */
     char path[PATH_BYTES];           /**< as the user wrote it */
     char target[PATH_BYTES];         /**< its real path; empty if it is written directly */
-    char temporary[TEMPORARY_BYTES]; /**< where it is until it is complete */
+    char temporary[TEMPORARY_BYTES]; /**< until the file is complete */
     bool unfinished;                 /**< the temporary file exists */
 };
 
@@ -31,37 +31,37 @@ enum { OUTPUTS = 4 };
 struct outputs {
     union {
         struct {
-            struct output scales; /**< next to `out`, like zeros; both take their places first */
+            struct output scales; /**< next to `out`, like zeros; both are moved first */
             struct output zeros;
             struct output out;
             struct output plot;
         };
-        struct output all[OUTPUTS]; /**< in the order in which they take their places */
+        struct output all[OUTPUTS]; /**< in the order in which they are moved */
     };
-    bool force; /**< replace files that exist */
+    bool force; /**< replace existing files */
 };
 
-/** What --help says of --force. */
+/** The help text of --force. */
 extern const char output_force_help[];
 
-/** Opens the files that --out and --plot name; null paths are no outputs. All inputs have been noted before. Refuses
-    files that exist without --force, and two that are the same. */
+/** Opens the files of --out and --plot; null paths are skipped. All inputs must have been noted before. Rejects
+    existing files without --force, and two names of the same file. */
 int outputs_open(struct outputs *outputs, const char *out, const char *plot);
 
-/** Opens one more file, such as `scales`, which `option` names or implies. */
+/** Opens one more file, such as `scales`. `option` is the option to name in messages. */
 int outputs_add(struct outputs *outputs, struct output *output, const char *option, const char *path);
 
-/** Moves all files to their targets, once all are complete and may be replaced. If a move fails, those after it are not
-    made. */
+/** Moves all files to their targets, once all are complete and may be replaced. If a move fails, the remaining ones are
+    skipped. */
 int outputs_commit(struct outputs *outputs);
 
-/** Returns FAILED, with a message, if something written before did not arrive. */
+/** Returns FAILED, with a message, if an earlier write failed. */
 int output_check(struct output *output);
 
-/** Writes bytes behind those before. */
+/** Appends bytes. */
 int output_write(struct output *output, const void *bytes, size_t n);
 
-/** Goes to a place in a file, for the next bytes that are written. A pipe has no places, which is an error. */
+/** Sets the file position of the next write. Fails on a pipe. */
 int output_seek(struct output *output, uint64_t offset);
 
 /** Writes the header of a .npy file with elements [shape...]; the elements follow. */

@@ -8,7 +8,7 @@
 #include "text/print.h"
 #include "text/progress.h"
 
-enum { PIECE_BYTES = 4 << 20 }; /* written between two looks at the clock */
+enum { PIECE_BYTES = 4 << 20 }; /* written between two updates of the progress */
 
 void result_allocate(struct result *result, const char *what)
 {
@@ -18,7 +18,7 @@ void result_allocate(struct result *result, const char *what)
         needed *= (double)result->shape[i];
         result->bytes *= result->shape[i];
     }
-    /* Far below what overflows. */
+    /* Far below any overflow. */
     if (needed >= (double)PTRDIFF_MAX)
         out_of_memory(what, needed);
     result->elements = xcalloc(result->bytes, 1, what);

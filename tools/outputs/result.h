@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tensor that a command computes as a whole: its memory, and where it goes in the end.
+ * A tensor that a command computes as a whole: its memory and its destination.
  */
 #pragma once
 
 #include "outputs/output.h"
 
-/** A tensor. All zero where there is none. */
+/** A tensor. All zero if absent. */
 struct result {
     enum npy_element element;
     size_t rank;
@@ -15,8 +15,8 @@ struct result {
     void *elements; /**< [shape...] */
 };
 
-/** Allocates the elements, all zero. A message calls them `what`. */
+/** Allocates the elements, all zero. Messages call them `what`. */
 void result_allocate(struct result *result, const char *what);
 
-/** Writes the tensor as a .npy file, or where none is open prints it, which takes an element type of outputs. */
+/** Writes the tensor as a .npy file. If no output is open, prints it; its type must then be an output type. */
 int result_deliver(const struct result *result, struct output *output);

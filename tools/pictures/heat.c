@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arrangement, the averaging and the colours of heat.h. Sums are doubles, in which not even 2^31 float32 of one
- * sign overflow; a value that is not finite makes a sum that is not.
+ * The layout, the averaging and the colors of heat.h. Sums are doubles, which 2^31 float32 values of one sign can't
+ * overflow. A value that isn't finite makes a sum that isn't finite.
  */
 #include "pictures/heat.h"
 
@@ -9,7 +9,7 @@
 
 #include "text/message.h"
 
-/* Pixels of all panels together: matrices beyond SHRINK are averaged, cells grow up to GROW. */
+/* Pixels of all panels together. Larger matrices are averaged down to SHRINK; cells grow up to GROW. */
 enum { SHRINK_WIDTH = 1400, SHRINK_HEIGHT = 1000, GROW_WIDTH = 1100, GROW_HEIGHT = 700 };
 
 enum { CELL_WIDTH_MOST = 72, CELL_HEIGHT_MOST = 40, ACROSS_MOST = 4 };
@@ -19,7 +19,7 @@ static size_t divide_up(size_t a, size_t b)
     return a / b + (a % b != 0);
 }
 
-/* Returns 1 or an even number, so that interleaved sines and cosines mix equally in all cells. */
+/* Returns 1 or an even number, to mix interleaved sines and cosines equally in all cells. */
 static size_t column_step_for(size_t columns, size_t most)
 {
     size_t step = divide_up(columns, most);
@@ -32,7 +32,7 @@ static int cell_pixels(size_t room, size_t cells, int least, int most)
     return pixels < (size_t)least ? least : pixels > (size_t)most ? most : (int)pixels;
 }
 
-/* Returns the arrangement with `across` panels side by side. */
+/* Returns the layout with `across` panels side by side. */
 static struct heat arrange(size_t panels, size_t across, size_t rows, size_t columns, bool labelled)
 {
     struct heat heat = {.panels = panels, .across = across, .rows = rows, .columns = columns, .labelled = labelled};
@@ -54,7 +54,7 @@ static double area_of(const struct heat *heat)
 
 void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled)
 {
-    /* The arrangement that shows values largest; of equals the one with fewer panels side by side. */
+    /* Choose the layout with the largest cells; among equals, the one with fewer panels side by side. */
     *heat = arrange(panels, 1, rows, columns, labelled);
     for (size_t across = 2; across <= panels && across <= ACROSS_MOST; across++) {
         struct heat other = arrange(panels, across, rows, columns, labelled);
@@ -73,7 +73,7 @@ void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const flo
     }
 }
 
-/* Returns how many of `size` values lie in cell `i` of `step` values. */
+/* Returns how many of `size` values are in cell `i`, at `step` values per cell. */
 static size_t cell_size(size_t size, size_t step, size_t i)
 {
     return size - i * step < step ? size - i * step : step;
@@ -86,12 +86,12 @@ double heat_mean(const struct heat *heat, size_t panel, size_t cell_row, size_t 
     return heat->sums[(panel * heat->cell_rows + cell_row) * heat->cell_columns + cell_column] / count;
 }
 
-/* ---- Colours ---------------------------------------------------------------------------------------------------- */
+/* ---- Colors ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Anchors of the two maps, which were laid out in CIE LCh so that lightness is linear in the value (diverging: L* 30 at
- * both ends, 96 in the middle; sequential: L* 16 to 94), because lightness is what eyes and grey printers rank by;
- * between anchors sRGB is interpolated.
+ * Anchors of the two color maps, designed in CIE LCh to make lightness linear in the value. Lightness is what eyes and
+ * gray printers rank by. Diverging: L* 30 at both ends, 96 in the middle; sequential: L* 16 to 94. Colors between
+ * anchors are interpolated in sRGB.
  */
 static const unsigned char diverging[][3] = {
     {0, 70, 138},    {3, 111, 203},  {90, 154, 242}, {169, 198, 251}, {243, 243, 243},
@@ -117,7 +117,7 @@ void heat_choose_colours(struct heat *heat)
     if (low > high)
         low = high = 0;
     heat->diverging = low < 0 && high > 0;
-    /* A constant still needs two ends; means of float32 that differ by less are one, but for rounding. */
+    /* A constant still needs two ends. Means that differ by less than this are equal up to rounding. */
     double largest = fmax(fabs(low), fabs(high));
     double margin = high - low <= largest * 0x1p-24 ? fmax(largest / 2, 1) : 0;
     heat->low = heat->diverging ? -largest : low - margin;

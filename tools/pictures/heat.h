@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Matrices reduced to what a picture can show: one panel for each matrix, made of cells, each the mean of a block of
- * values, which has a colour. Values are added row by row as they are computed, so that a matrix need not be in memory
- * as a whole. This part knows sizes and numbers; it must not draw.
+ * Matrices reduced for a picture: one panel per matrix, made of cells. Each cell is the mean of a block of values, and
+ * has a color. Values are added row by row as they are computed, so the whole matrix need not be in memory. This part
+ * must not draw.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 enum {
     HEAT_PANELS = 16,          /**< the most panels in one picture */
     HEAT_LABELLED = 40,        /**< the most rows that can have a label each */
-    HEAT_LABEL_HEIGHT = 15,    /**< pixels of a row that has a label */
-    HEAT_NOT_FINITE = 0x8a8a8a /**< colour of what is not finite; colours are 0xRRGGBB */
+    HEAT_LABEL_HEIGHT = 15,    /**< pixel height of a labeled row */
+    HEAT_NOT_FINITE = 0x8a8a8a /**< color of non-finite values; colors are 0xRRGGBB */
 };
 
 struct heat {
@@ -25,21 +25,21 @@ struct heat {
     bool labelled;   /**< every row has a label */
     size_t row_step; /**< rows of the matrix in one cell */
     size_t column_step;
-    size_t cell_rows; /**< cells of a panel; the last row and column of cells may be cut */
+    size_t cell_rows; /**< cells of a panel; those in the last row and column may be smaller */
     size_t cell_columns;
     int cell_width; /**< pixels */
     int cell_height;
-    double *sums; /**< [panels, cell_rows, cell_columns]; not finite where a value was not */
+    double *sums; /**< [panels, cell_rows, cell_columns]; not finite if a value isn't */
 
-    /* Of the colours, once they are chosen. */
+    /* Set with the colors. */
     double low; /**< the values at their ends */
     double high;
     bool diverging; /**< the middle is 0 */
-    bool gaps;      /**< some means are not finite */
+    bool gaps;      /**< some means aren't finite */
 };
 
-/** Chooses an arrangement for matrices [panels][rows, columns], each size >= 1, and makes empty cells. With `labelled`
-    every row gets the height of a line of text. */
+/** Chooses a layout for matrices [panels][rows, columns], all sizes >= 1, and makes empty cells. With `labelled`, every
+    row is as high as a line of text. */
 void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled);
 
 /** Adds rows [first, first + n) of one matrix, values [n, columns]. */
@@ -48,11 +48,11 @@ void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const flo
 /** Returns the mean of a cell, once all its rows have been added. */
 double heat_mean(const struct heat *heat, size_t panel, size_t cell_row, size_t cell_column);
 
-/** Chooses what colours mean, once all rows have been added: they diverge from 0 where means of both signs occur. */
+/** Chooses the color map, once all rows have been added: diverging from 0 if means of both signs occur. */
 void heat_choose_colours(struct heat *heat);
 
-/** Returns the colour of a value; values beyond the ends have the colour of the end. */
+/** Returns the color of a value, clamped to the ends. */
 uint32_t heat_colour(const struct heat *heat, double value);
 
-/** Returns black or white, whichever reads better on a colour. */
+/** Returns black or white, whichever is more readable on a color. */
 uint32_t heat_ink_on(uint32_t colour);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pictures of plot.h, drawn with cairo. Everything is drawn on an unbounded recording surface first: text decides
- * how large a picture is, so its size is known only at the end. cairo keeps its first error in the context, and nothing
- * is drawn after it, so that one question at the end covers all calls.
+ * The pictures of plot.h, drawn with cairo. Everything is first drawn on an unbounded recording surface, because the
+ * size of the picture depends on its text. cairo keeps its first error in the context and then ignores further calls,
+ * so one check at the end is enough.
  */
 #include "pictures/plot.h"
 
@@ -16,21 +16,21 @@
 
 enum { INK = 0x202020, INK_SOFT = 0x6a6a6a };
 
-/* Pixels. LINE is from one line of text to the next, MARGIN around the picture, HEAD for title and subtitle. */
+/* Pixels. LINE is the line height, MARGIN surrounds the picture, HEAD is for title and subtitle. */
 enum { FONT_SIZE = 12, TITLE_SIZE = 14, LINE = 18, MARGIN = 16, PANEL_GAP = 24, HEAD = 2 * LINE + 10 };
 
-/* Ticks, the gap to their labels, and how far apart labels are at least, unless every row or column has one. */
+/* Ticks, the gap to their labels, and the minimum distance of labels, unless every row or column has one. */
 enum { TICK = 4, TICK_GAP = 4, ROW_GAP = 30, COLUMN_GAP = 20 };
 
-/* The colour bar: below BAR_LEAST its ticks say nothing; it has about one label for each BAR_TICK_GAP. */
+/* The color bar: at least BAR_LEAST high, for readable ticks, with about one label per BAR_TICK_GAP. */
 enum { BAR_WIDTH = 18, BAR_LEAST = 120, BAR_TICK_GAP = 40, BAR_LABELS = 12 };
 
-/* Cells at least that large have their value written in them. */
+/* Minimum size of cells that show their value. */
 enum { NUMBER_WIDTH = 50, NUMBER_HEIGHT = 18 };
 
 enum { LABEL_BYTES = 48 };
 
-/* Where the parts of the picture are. */
+/* Positions of the parts of the picture. */
 struct frame {
     cairo_t *cr;
     const struct plot *plot;
@@ -62,7 +62,7 @@ static double text_width(cairo_t *cr, const char *text)
     return extents.x_advance;
 }
 
-/* Draws text whose digits are centred on y; `part` of its width lies to the left of x. */
+/* Draws text with digits centered on y; `part` of its width is left of x. */
 static void draw_text(cairo_t *cr, double x, double y, double part, const char *text, uint32_t colour)
 {
     set_colour(cr, colour);
@@ -76,13 +76,13 @@ static void draw_text(cairo_t *cr, double x, double y, double part, const char *
 static double nice_step(double least)
 {
     double power = pow(10, floor(log10(least)));
-    /* The tolerance keeps 0.1 + 0.2 from being more than 0.3. */
+    /* With this tolerance, 0.1 + 0.2 counts as 0.3. */
     double part = least / power * (1 - 1e-9);
     return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }
 
-/* Returns the step between labels of units that are `unit` pixels wide: 1 if that leaves `least` pixels for each,
-   otherwise one that leaves at least `room`. */
+/* Returns the step between labels, with `unit` pixels per unit: 1 if that leaves `least` pixels for each, otherwise a
+   step of at least `room` pixels. */
 static int64_t tick_step(double unit, double least, double room)
 {
     return unit >= least ? 1 : (int64_t)nice_step(fmax(room / unit, 1));
@@ -98,7 +98,7 @@ static const char *row_label(const struct plot *plot, size_t panel, int64_t row)
     return text;
 }
 
-/* Draws the axis to the left of the heat map at (x, y). */
+/* Draws the axis left of the heat map at (x, y). */
 static void draw_row_axis(const struct frame *frame, size_t panel, double x, double y)
 {
     const struct plot *plot = frame->plot;
@@ -118,7 +118,7 @@ static void draw_row_axis(const struct frame *frame, size_t panel, double x, dou
     cairo_restore(frame->cr);
 }
 
-/* Draws the axis below the heat map whose lower left corner is (x, y). */
+/* Draws the axis below the heat map with lower left corner (x, y). */
 static void draw_column_axis(const struct frame *frame, double x, double y)
 {
     char text[LABEL_BYTES];
@@ -138,7 +138,7 @@ static void draw_column_axis(const struct frame *frame, double x, double y)
 
 /* ---- Panels ----------------------------------------------------------------------------------------------------- */
 
-/* Draws one pixel for each cell, enlarged without smoothing. */
+/* Draws one pixel per cell, enlarged without smoothing. */
 static void draw_cells(const struct frame *frame, size_t panel, double x, double y)
 {
     const struct heat *heat = frame->heat;
@@ -163,7 +163,7 @@ static void draw_cells(const struct frame *frame, size_t panel, double x, double
     cairo_surface_destroy(cells);
 }
 
-/* Writes the value of each cell into it, where there is room. */
+/* Writes the value into each cell, if there is room. */
 static void draw_numbers(const struct frame *frame, size_t panel, double x, double y)
 {
     const struct heat *heat = frame->heat;
@@ -195,7 +195,7 @@ static void draw_panel(const struct frame *frame, size_t panel)
     const struct heat *heat = frame->heat;
     double x = frame->gutter + (double)(panel % heat->across) * (frame->gutter + frame->width + PANEL_GAP);
     double y = HEAD + (double)(panel / heat->across) * (frame->panel_height + MARGIN);
-    /* Panels have a title only where there are several. */
+    /* Panels have titles if there are several. */
     if (heat->panels > 1) {
         char title[LABEL_BYTES];
         snprintf(title, sizeof title, "sequence %zu", panel);
@@ -210,28 +210,28 @@ static void draw_panel(const struct frame *frame, size_t panel)
     draw_column_axis(frame, x, y + frame->height);
 }
 
-/* ---- The colour bar --------------------------------------------------------------------------------------------- */
+/* ---- The color bar ---------------------------------------------------------------------------------------------- */
 
 static void draw_bar_ticks(const struct frame *frame, double x, double y, double height)
 {
     const struct heat *heat = frame->heat;
     double span = heat->high - heat->low;
     double step = nice_step(span / fmin(height / BAR_TICK_GAP, BAR_LABELS));
-    /* All numbers have as many decimals as the step, so that they are read at a glance. */
+    /* All labels have as many decimals as the step. */
     bool plain = step >= 1e-5 && fmax(fabs(heat->low), fabs(heat->high)) < 1e6;
     int decimals = step < 1 ? (int)ceil(-log10(step)) : 0;
-    /* Multiples of the step rather than sums, so that 0 is 0 and not a rounding error. */
+    /* Multiples of the step, not sums, to get an exact 0. */
     for (double i = ceil(heat->low / step); i * step <= heat->high + span * 1e-9; i++) {
         double at = y + round((heat->high - i * step) / span * (height - 1));
         char text[LABEL_BYTES];
-        /* Plus 0, because -0 + 0 is 0. */
+        /* + 0 turns -0 into 0. */
         snprintf(text, sizeof text, plain ? "%.*f" : "%.*g", plain ? decimals : 4, i * step + 0.0);
         fill(frame->cr, x, at, TICK, 1, INK);
         draw_text(frame->cr, x + TICK + TICK_GAP, at, 0, text, INK);
     }
 }
 
-/* Draws the colour bar to the right of all panels. */
+/* Draws the color bar right of all panels. */
 static void draw_bar(const struct frame *frame)
 {
     const struct heat *heat = frame->heat;
@@ -253,7 +253,7 @@ static void draw_bar(const struct frame *frame)
 
 /* ---- The picture ------------------------------------------------------------------------------------------------ */
 
-/* Returns the width of the longest label of a row. Of numbers the last is the longest. */
+/* Returns the width of the longest row label. Of numbers, the last is the longest. */
 static double label_width(const struct frame *frame)
 {
     size_t rows = frame->heat->rows, labels = frame->heat->labelled ? frame->heat->panels * rows : rows;
@@ -303,7 +303,7 @@ static cairo_status_t write_bytes(void *stream, const unsigned char *bytes, unsi
     return fwrite(bytes, 1, length, stream) == length ? CAIRO_STATUS_SUCCESS : CAIRO_STATUS_WRITE_ERROR;
 }
 
-/* Copies the recording onto white paper with a margin, and writes that. */
+/* Copies the recording onto white paper with a margin, and writes it. */
 static cairo_status_t write_png(cairo_surface_t *recording, FILE *stream)
 {
     double x, y, width, height;
@@ -313,7 +313,7 @@ static cairo_status_t write_png(cairo_surface_t *recording, FILE *stream)
     cairo_t *cr = cairo_create(paper);
     set_colour(cr, 0xffffff);
     cairo_paint(cr);
-    /* By whole pixels, which keeps edges sharp. */
+    /* By whole pixels, to keep edges sharp. */
     cairo_set_source_surface(cr, recording, MARGIN - floor(x), MARGIN - floor(y));
     cairo_paint(cr);
     cairo_status_t status = cairo_status(cr);

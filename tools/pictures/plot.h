@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heat maps as PNG files: panels with titles, axes and a colour bar. The subcommands fill a heat and say what its rows
- * are. plot.c draws with cairo; the build takes plot_none.c instead where there is no cairo.
+ * Heat maps as PNG files: panels with titles, axes and a color bar. The subcommands fill a heat and name its rows.
+ * plot.c draws with cairo; without cairo the build uses plot_none.c.
  */
 #pragma once
 
@@ -13,21 +13,21 @@
 #include "text/message.h"
 
 struct plot {
-    struct heat *heat; /**< without colours so far */
+    struct heat *heat; /**< colors not chosen yet */
     const char *title;
     const char *subtitle;
-    const char *row_name;           /**< such as "position" */
-    int64_t first_row;              /**< the number of the first row of every panel */
+    const char *row_name;           /**< e.g. "position" */
+    int64_t first_row;              /**< number of the first row of every panel */
     const char *const *panel_names; /**< [panels]; null: "sequence 0", ... */
-    /** Returns the label of a row in printable UTF-8, valid until the next call. Rows without labels have numbers. */
+    /** Returns the label of a row in printable UTF-8, valid until the next call. Null: rows are numbered. */
     const char *(*label)(const void *context, size_t panel, size_t row);
     const void *context;
 };
 
-/** Returns the library that draws with its version, such as "cairo 1.16.0"; null if this build cannot draw. */
+/** Returns the drawing library with its version, e.g. "cairo 1.16.0", or null if this build can't draw. */
 const char *plot_library(void);
 
-/** FAILED, with a message, if --plot names a path and this build cannot draw. */
+/** Returns FAILED, with a message, if --plot has a path and this build can't draw. */
 static inline int plot_check(const char *path)
 {
     return path == NULL || plot_library() != NULL
@@ -35,5 +35,5 @@ static inline int plot_check(const char *path)
                : failed("--plot %s: this inlay was built without cairo and draws no pictures", shown(path));
 }
 
-/** Draws the plot and writes it as PNG. FAILED, with a message, where that does not succeed. */
+/** Draws the plot and writes it as PNG. Returns FAILED, with a message, on errors. */
 int plot_write(struct output *output, const struct plot *plot);

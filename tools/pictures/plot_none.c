@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plot.h without a library that draws, which plot_check() tells before an output is opened.
+ * plot.h without a drawing library. plot_check() reports this before an output is opened.
  */
 #include "pictures/plot.h"
 

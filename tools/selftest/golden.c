@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Golden checks: calls whose results other programs have computed. Their digests are those of the values that these
- * programs gave: tests/tool/test_selftest.py makes them from the values, without the library.
+ * Golden checks: calls with results computed by other programs. tests/tool/test_selftest.py makes the digests from
+ * those results, without the library.
  */
 #include "selftest/check.h"
 
@@ -34,7 +34,7 @@ static void ggml_run(struct trial *trial, size_t item)
 
 const struct family ggml_checks = {"golden", ggml_run, ITEMS_OF(ggml_rows)};
 
-/* All E4M3 numbers times all E8M0 scales, in every type of outputs: of PyTorch, in tests/data/ngram/fp8.txt. */
+/* Products of all E4M3 numbers and all E8M0 scales, in every output type: from PyTorch, in tests/data/ngram/fp8.txt. */
 static void fp8_products(struct trial *trial)
 {
     enum { N = 256, SCALES = N / 32 };
@@ -52,7 +52,7 @@ static void fp8_products(struct trial *trial)
         trial_forward(trial, &spec, &rows, N);
 }
 
-/* sin p, cos p, sin(p / 100), cos(p / 100): of mpmath. */
+/* sin p, cos p, sin(p / 100), cos(p / 100): from mpmath. */
 static void far_sinusoids(struct trial *trial)
 {
     static const int64_t positions[] = {1, 2000000000, 2147483647};
@@ -65,7 +65,7 @@ static void far_sinusoids(struct trial *trial)
     trial_bytes(trial, out, sizeof out);
 }
 
-/* The uniform numbers and the mask of the first words of Philox4x32-10 of key 0: of Random123. */
+/* The uniform numbers and the mask of the first words of Philox4x32-10 with key 0: from Random123. */
 static void philox_numbers(struct trial *trial)
 {
     float out[4] = {0};
@@ -85,7 +85,7 @@ static void philox_dropout(struct trial *trial)
     trial_forward(trial, &spec, &batch, 1);
 }
 
-/* The call `prefill` of tests/data/ngram/demo-n2.txt: of the demonstration of Engram's authors. */
+/* The call `prefill` of tests/data/ngram/demo-n2.txt: from the demo of Engram's authors. */
 static void engram_rows(struct trial *trial)
 {
     static const int64_t multipliers[] = {91738049023710391, 104713328209570553}, offsets[] = {0, 0, 1, 3, 9};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of layers. Forward and backward calls by a table of what each layer has, at a narrow odd dim and at a wide
- * one that is cut into parts; and calls with one bad argument, which must return the status of that argument,
- * name the place of a bad id, position, segment or offset, and write nothing.
+ * Checks of layers: forward and backward calls for a table of layers, at a narrow odd dim and at a wide one that is
+ * split into parts. Also calls with one bad argument. They must return its status, the place of a bad id, position,
+ * segment or offset, and write nothing.
  */
 #include "selftest/check.h"
 
@@ -19,17 +19,17 @@ enum {
     POSITION_ROWS = 64,
     SEGMENT_TYPES = 3,
     EXTENTS = 3,
-    EXTENT_ROWS = 80 /* which end at whole bytes of zero points */
+    EXTENT_ROWS = 80 /* a whole number of zero-point bytes */
 };
 
-/* What a check changes of a layer that only has float32 tokens with int32 ids. */
+/* Changes to a layer with float32 tokens and int32 ids. */
 static const struct layer_check {
     const char *name;
-    bool backward, gather; /* whether gradients are checked too, and rows of inlay_gather() */
+    bool backward, gather; /* also check gradients; also check rows of inlay_gather() */
     bool sinusoid, learned, segments;
-    bool weights, token_weights; /* with pooling: of the batch's tokens, of the vocabulary */
+    bool weights, token_weights; /* with pooling: weights of the batch's tokens, of the vocabulary */
     bool padding, starts, position_ids, ragged, shard, extents, mapping;
-    inlay_layer_spec spec; /* enum values and numbers, where they are not 0 */
+    inlay_layer_spec spec; /* nonzero enum values and numbers */
     inlay_id_type id_type;
     inlay_element_type table_type;
     int64_t start;
@@ -96,7 +96,7 @@ static const struct layer_check {
 
 enum { ERROR_DIM = 65, ERROR_STRIDE = ERROR_DIM * sizeof(float) + 4 };
 
-/* The call that is being made: the spec of a layer, a batch, an output, and what they point to. */
+/* The current call: the spec of a layer, a batch, an output, and the arrays they point to. */
 static struct call {
     inlay_table tokens, positions, segments;
     inlay_table_extent extents[EXTENTS];
@@ -106,11 +106,11 @@ static struct call {
 
     int64_t offsets[SEQUENCES + 1];
 
-    /* Of calls with errors alone. */
+    /* For calls with errors. */
     int32_t ids[TOKENS];
     uint8_t segment_ids[TOKENS];
     inlay_executor executor;
-    unsigned char output[TOKENS * ERROR_STRIDE + 64], *out; /* somewhere in output */
+    unsigned char output[TOKENS * ERROR_STRIDE + 64], *out; /* within output */
     size_t stride;
 } call;
 
@@ -119,7 +119,7 @@ static inlay_element_type table_type(const struct layer_check *wanted)
     return wanted->table_type != 0 ? wanted->table_type : INLAY_F32;
 }
 
-/* Returns the address `bytes` behind the begin of an array; null without one. */
+/* Returns the address `bytes` after the start of an array, or null if there is none. */
 static const void *part(const void *array, size_t bytes)
 {
     return array != NULL ? (const unsigned char *)array + bytes : NULL;
@@ -209,7 +209,7 @@ static void make_batch(struct trial *trial, const struct layer_check *wanted)
     call.rows = wanted->spec.pooling != INLAY_POOLING_NONE ? SEQUENCES : padded > 0 ? padded : TOKENS;
 }
 
-/* Makes a call at a dim. */
+/* Sets up a call with a dim. */
 static void make_call(struct trial *trial, const struct layer_check *wanted, size_t dim)
 {
     make_tables(trial, wanted, dim);
@@ -217,7 +217,7 @@ static void make_call(struct trial *trial, const struct layer_check *wanted, siz
     make_batch(trial, wanted);
 }
 
-/* Returns a gradient of a table that already holds something; null without a table. */
+/* Returns a gradient of a table, already filled with numbers, or null if there is no table. */
 static void *gradient_of(struct trial *trial, const inlay_table *table)
 {
     return table != NULL ? trial_floats(trial, table->rows * table->dim, 12) : NULL;
@@ -256,7 +256,7 @@ static void gather(struct trial *trial)
     trial_rows(trial, out, TOKENS, dim, stride, INLAY_F32);
 }
 
-/* Runs a check at a dim, if its type of tables can have it. */
+/* Runs a check with a dim, if its table type supports it. */
 static void run_check(struct trial *trial, const struct layer_check *wanted, size_t dim)
 {
     if (!has_dim(table_type(wanted), dim))
@@ -288,13 +288,13 @@ const struct family type_checks = {"layer of", type_run, .item = element_item};
 
 /* ---- Errors ----------------------------------------------------------------------------------------------------- */
 
-/* What a check puts in a field of the call. */
+/* The value that a check puts in a field of the call. */
 #define SET(field, value) &call.field, &(const __typeof__(call.field)){value}, sizeof call.field
 
 static const struct error_check {
     const char *name;
     inlay_status status;
-    inlay_fault place; /* value 0: none is written */
+    inlay_fault place; /* value 0: not written */
     struct change {
         void *field;
         const void *value;
@@ -334,7 +334,7 @@ static const struct error_check {
 static void error_run(struct trial *trial, size_t item)
 {
     static const struct layer_check layer_of_errors = {.learned = true, .segments = true};
-    static const inlay_fault nowhere = {99, 99, 99}; /* what stays if the call writes no place */
+    static const inlay_fault nowhere = {99, 99, 99}; /* unchanged if the call writes no place */
     const struct error_check *wanted = &errors[item];
     make_call(trial, &layer_of_errors, ERROR_DIM);
     for (size_t i = 0; i < TOKENS; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of hashed n-grams: row ids, gathered rows and histories, of both ways to mix.
+ * Checks of hashed n-grams: row ids, gathered rows and histories, with both mixes.
  */
 #include "selftest/check.h"
 
@@ -10,18 +10,18 @@ enum {
     COLUMNS_MOST = 24,
     SEQUENCES = 3,
     TOKENS = 300,
-    APART = 61 /* rows from where one column begins to where the next one does */
+    APART = 61 /* rows between the starts of two columns */
 };
 
-/* Modulus and dim are those of the first column and of the tables; the moduli of the others are less by 2, 4 and so on.
-   Remainders by 8192 and more are computed in vectors. */
+/* Modulus and dim are those of the first column and of the tables. The other moduli are smaller by 2, 4 and so on.
+   Remainders by 8192 and more are vectorized. */
 static const struct ngram_check {
     const char *name;
     uint32_t columns, modulus;
     size_t dim;
     inlay_ngram_mix mix;
     inlay_id_type id_type;                   /* 0: int32 */
-    inlay_ngram_combine combine;             /* 0: rows one by one */
+    inlay_ngram_combine combine;             /* 0: rows are not combined */
     inlay_element_type table_type, out_type; /* 0: float32 */
     bool zero_is_none, token_map, resets, masks, histories;
     bool decoding, columns_first; /* sequences of one token; outputs [columns, tokens, dim] */
@@ -70,7 +70,7 @@ static inlay_ngram *make_ngram(struct trial *trial, const struct ngram_check *wa
     spec.vectors = 2;
     spec.columns = columns;
     spec.column_count = wanted->columns;
-    if (wanted->token_map) { /* its type has an alignment */
+    if (wanted->token_map) { /* its type requires alignment */
         static uint32_t map[VOCAB];
         for (size_t i = 0; i < VOCAB; i++)
             map[i] = (uint32_t)(next_random(&state) % VOCAB);

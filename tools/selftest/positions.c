@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of positions: the sinusoid tables whose hashes the tests have from MPFR, every recipe with its conventions,
- * lists of positions, and rotary tables of every scaling.
+ * Checks of positions: the sinusoid tables that the tests have MPFR hashes of, every recipe with its conventions, lists
+ * of positions, and rotary tables with every scaling.
  */
 #include "selftest/check.h"
 
@@ -61,7 +61,7 @@ static void write_list(struct trial *trial, const inlay_sinusoid *sinusoid, cons
     trial_rows(trial, out, n, dim, stride, type);
 }
 
-/* Whole and fractional positions, near and far, of an even and an odd dim, in every type. */
+/* Whole and fractional positions, near and far, with an even and an odd dim, in every type. */
 static void recipe_run(struct trial *trial, size_t item)
 {
     static const int64_t whole[] = {0, 1, 2, 511, 4096, 100000, 16777217, 2000000000, 2147483647};
@@ -73,7 +73,7 @@ static void recipe_run(struct trial *trial, size_t item)
         inlay_sinusoid *sinusoid;
         const inlay_status status = inlay_sinusoid_create(&spec, &in_arena, &sinusoid);
         trial_bytes(trial, &(uint32_t){(uint32_t)status}, sizeof(uint32_t));
-        /* Some frameworks have no odd dims. */
+        /* Some frameworks don't support odd dims. */
         if (status == INLAY_ERROR_SHAPE && spec.odd == INLAY_SINUSOID_ODD_ERROR && dims[d] % 2 == 1)
             continue;
         trial_ok(trial, "inlay_sinusoid_create", status);
@@ -119,7 +119,7 @@ static void rotary_run(struct trial *trial, size_t item)
     for (spec.float_angles = 0; spec.float_angles < 2; spec.float_angles++) {
         const inlay_sinusoid *sinusoid = trial_sinusoid(trial, &spec);
         for (inlay_rotary_layout layout = INLAY_ROTARY_PAIRS; layout <= INLAY_ROTARY_INTERLEAVED; layout++) {
-            const inlay_element_type type = (inlay_element_type)layout; /* another one for each */
+            const inlay_element_type type = (inlay_element_type)layout; /* varies with the layout */
             const size_t columns = layout == INLAY_ROTARY_PAIRS ? DIM / 2 : DIM;
             const size_t bytes = inlay_table_row_bytes(type, columns), stride = 2 * bytes;
             unsigned char *out = trial_array(trial, N * stride);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of checks, the conditions that they run under, and the processes of process.h. A process sends the result
- * of each check through a pipe once it is known, so that the check in which it dies is known, too.
+ * The list of checks, the conditions, and the processes of process.h. A process sends each result through a pipe as
+ * soon as it is known, so if it dies, the check is known.
  */
 #include "selftest/process.h"
 
@@ -23,7 +23,7 @@ static const struct family *const families[] = {
     &recipe_checks, &sinusoid_checks, &rotary_checks,   &random_checks, &ngram_checks, &error_checks,
 };
 
-/* Returns the family of a check and its item there; null past the last check. */
+/* Returns the family of a check and its item, or null past the last check. */
 static const struct family *family_of(size_t check, size_t *item)
 {
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
@@ -52,13 +52,13 @@ size_t count_checks(void)
 
 /* ---- Conditions ------------------------------------------------------------------------------------------------- */
 
-#ifndef FE_UPWARD /* machines without rounding modes */
+#ifndef FE_UPWARD /* for machines without rounding modes */
 #define FE_UPWARD FE_TONEAREST
 #define FE_DOWNWARD FE_TONEAREST
 #define FE_TOWARDZERO FE_TONEAREST
 #endif
 
-/* What must change no result. */
+/* Conditions that must not change any result. */
 static const struct condition {
     const char *name;
     int rounding;
@@ -74,7 +74,7 @@ static const struct condition {
 
 enum { CONDITIONS = sizeof conditions / sizeof *conditions };
 
-/* Runs a check under a condition; `copy` gets the bytes that it hashes. */
+/* Runs a check under a condition; `copy` receives the bytes that it hashes. */
 static struct trial run_check(const struct family *family, size_t item, const struct condition *condition, FILE *copy)
 {
     struct trial trial = trial_begin();
@@ -90,8 +90,8 @@ static struct trial run_check(const struct family *family, size_t item, const st
     return trial;
 }
 
-/* Runs a check under all conditions; those after the first must change nothing. With a copy, which gets the bytes of
-   the first, it is the only one. */
+/* Runs a check under all conditions; those after the first must not change the hash. With a copy, only the first
+   condition is run, and its bytes are copied. */
 static struct result judge(size_t check, FILE *copy)
 {
     size_t item;
@@ -112,10 +112,10 @@ static struct result judge(size_t check, FILE *copy)
 
 /* ---- The child processes ---------------------------------------------------------------------------------------- */
 
-/* For one check, emulated and beside other work. */
+/* For one check, under emulation and on a loaded machine. */
 enum { SECONDS_MOST = 300 };
 
-/* Makes an ISA that of this process, which has not used the library before; null: the best one. */
+/* Selects an ISA for this process, which has not used the library before; null: the best one. */
 static bool use_isa(const char *isa)
 {
     if (isa != NULL)
@@ -146,7 +146,7 @@ struct child child_start(const char *isa, size_t first, size_t count, bool copie
     for (size_t check = first; check < first + count; check++) {
         alarm(SECONDS_MOST);
         const struct result result = judge(check, copies ? pipe_end : NULL);
-        alarm(0); /* the parent may take its time to read */
+        alarm(0); /* the parent may be slow to read */
         if (!copies)
             fwrite(&result, sizeof result, 1, pipe_end);
         fflush(pipe_end);
@@ -178,7 +178,7 @@ const char *first_difference(const char *isa, size_t check)
     struct child found = child_start(isa, check, 1, true), wanted = child_start("scalar", check, 1, true);
     uint32_t a, b;
     size_t words = 0, bytes, bytes_wanted;
-    do { /* the last word may have less than 4 bytes */
+    do { /* the last word may have fewer than 4 bytes */
         a = b = 0;
         bytes = fread(&a, 1, 4, found.pipe);
         bytes_wanted = fread(&b, 1, 4, wanted.pipe);
@@ -190,7 +190,7 @@ const char *first_difference(const char *isa, size_t check)
         snprintf(text, sizeof text, "word %zu is %08x, not scalar's %08x", words - 1, (unsigned)a, (unsigned)b);
     else
         snprintf(text, sizeof text, "the result is not that of other machines");
-    child_end(wanted, end); /* the last one first: it holds the other pipe, too */
+    child_end(wanted, end); /* the last one first: it also has the other pipe open */
     child_end(found, end);
     return text;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay selftest`: the promises of the library on the user's machine. The hashes of all checks on each ISA must be
- * those that the sources keep, which other machines have too. One line of the result is for reports.
+ * `inlay selftest`: checks the library on the user's machine. On each ISA, the hashes of all checks must equal those in
+ * the sources, which are the same on other machines. The last line is for reports.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,19 +46,19 @@ static const struct option_rule rules[] = {
 
 enum { DIGESTS_IN_LINE = 6 };
 
-/* The hash of each check, in their order: from `inlay selftest --digests`. */
+/* The hash of each check, in order: from `inlay selftest --digests`. */
 static const uint64_t kept[] = {
 #include "selftest/digests.inc"
-    0, /* it is generated, and empty at first */
+    0, /* generated, and empty at first */
 };
 
 struct tally {
     bool quiet;
-    size_t checks, failed, failed_here; /* failed_here: of this ISA */
+    size_t checks, failed, failed_here; /* failed_here: on this ISA */
     char first[TRIAL_FAULT_BYTES + 200];
 };
 
-/* Failures of an ISA that are printed. */
+/* Failures printed per ISA. */
 enum { SHOWN_MOST = 20 };
 
 /* Counts and prints a failure. */
@@ -72,7 +72,7 @@ static void fail(struct tally *tally, const char *isa, const char *check, const 
         printf("%-9s ...\n", isa);
 }
 
-/* Compares a result with what is kept. */
+/* Compares a result with the stored hash. */
 static void compare(struct tally *tally, const char *isa, size_t check, const struct result *found)
 {
     if (found->fault[0] != '\0')
@@ -83,7 +83,7 @@ static void compare(struct tally *tally, const char *isa, size_t check, const st
         fail(tally, isa, check_name(check), first_difference(isa, check));
 }
 
-/* Runs and compares all checks on an ISA. */
+/* Runs all checks on an ISA. */
 static void test_isa(struct tally *tally, const char *isa, size_t checks)
 {
     char end[END_BYTES];
@@ -102,7 +102,7 @@ static void test_isa(struct tally *tally, const char *isa, size_t checks)
         printf("%-9s %zu of %zu checks passed\n", isa, passed, checks);
 }
 
-/* Appends the names of the ISAs that run here, or of those that do not. */
+/* Appends the names of the ISAs that run here, or of those that don't. */
 static void append_isas(char *line, size_t size, int wanted)
 {
     int runs;
@@ -114,7 +114,7 @@ static void append_isas(char *line, size_t size, int wanted)
         }
 }
 
-/* Appends the name of the CPU, or of the board that it is part of. */
+/* Appends the name of the CPU, or of the board. */
 static void append_cpu(char *line, size_t size)
 {
     const inlay_tuning_source source = inlay_tuning_default_source();
@@ -171,7 +171,7 @@ static void print_line(const struct tally *tally, double seconds)
     printf("%s, %.1f s\n", line, seconds);
 }
 
-/* Prints the digests of each family from a new line on. */
+/* Prints the digests. Each family starts on a new line. */
 static int print_digests(size_t checks)
 {
     char end[END_BYTES], family[CHECK_NAME_BYTES] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of tables: rows of every element type, quantising, random tables and the plain operations.
+ * Checks of tables: rows of every element type, quantizing, random tables and the plain operations.
  */
 #include "selftest/check.h"
 
@@ -13,7 +13,7 @@
 
 enum { GROUP = 32 };
 
-/* Rows are random bytes, so that floats within them are NaN and infinite too; but those of float32 are ordinary. */
+/* Rows are random bytes, so floats in them can be NaN or infinite. Rows of float32 are ordinary numbers. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed)
 {
     const size_t stride = inlay_table_row_bytes(type, dim);
@@ -40,13 +40,13 @@ const char *element_item(size_t item)
     return enum_name(ELEMENT_TYPES, (int)item + 1);
 }
 
-/* Returns memory for an array of a table; null for none. */
+/* Returns memory for an array of a table, or null if it is absent. */
 static void *trial_storage(struct trial *trial, const struct array *array)
 {
     return array->rank > 0 ? trial_array(trial, array_bytes(array)) : NULL;
 }
 
-/* The flat kind without zero points holds no negative values, so that grouped types are always given zero points. */
+/* Grouped types without zero points hold no negative values, so they always get zero points. */
 static void quantize_run(struct trial *trial, size_t item)
 {
     enum { ROWS = 29, DIM = 512 };
@@ -60,7 +60,7 @@ static void quantize_run(struct trial *trial, size_t item)
     to.scales = trial_storage(trial, &scales);
     to.zeros = trial_storage(trial, &zeros);
     double error = 0;
-    /* float32 is what is converted from, and no type to convert to. */
+    /* float32 is the source, not a type to convert to. */
     const inlay_status status = inlay_table_quantize(&from, &to, NULL, &error);
     trial_bytes(trial, &(uint32_t){(uint32_t)status}, sizeof(uint32_t));
     if (type == INLAY_F32)
@@ -79,7 +79,7 @@ const struct family quantize_checks = {"quantize", quantize_run, .item = element
 static const struct random_table {
     const char *name;
     inlay_random_spec spec;
-    const char *sha256; /* of the rows: tests/test_random.c reads it */
+    const char *sha256; /* of the rows; tests/test_random.c reads it */
 } random_tables[] = {
 #include "../tests/random_sha256.inc"
 };
@@ -98,7 +98,7 @@ const struct family random_checks = {"random", random_run, ITEMS_OF(random_table
 
 /* ---- The plain operations --------------------------------------------------------------------------------------- */
 
-/* Each has an executor and strides of its own. */
+/* Each call has its own executor and strides. */
 static void composed_layer(struct trial *trial)
 {
     enum { SEQUENCES = 4, LENGTH = 50, TOKENS = SEQUENCES * LENGTH, VOCAB = 40, DIM = 515, STRIDE = DIM * 4 + 1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trial that a check of `inlay selftest` runs in: its arena, its executor, its random data, its hash and its fault.
+ * The trial of a check: its arena, executor, random data, hash and error.
  */
 #include "selftest/check.h"
 
@@ -16,7 +16,7 @@ enum { ARENA_BYTES = 1 << 23, LINE = 64 };
 static unsigned char *arena; /* [ARENA_BYTES], from the first trial on */
 static size_t arena_used;
 
-/* Returns whole lines with a pattern in them, and one more than the bytes need, for shifts. */
+/* Returns whole cache lines filled with a pattern, one more than needed, to allow shifts. */
 static void *allocate(void *ctx, size_t bytes)
 {
     (void)ctx;
@@ -58,7 +58,7 @@ void *trial_noise(struct trial *trial, size_t size, uint64_t seed)
     return noise;
 }
 
-/* Numbers of 24 bits, so that no rounding mode changes them. The largest magnitude is 2. */
+/* 24-bit numbers, to be exact in every rounding mode. The largest magnitude is 2. */
 void *trial_floats(struct trial *trial, size_t n, uint64_t seed)
 {
     static const uint32_t special[] = {0x80000000, 0, 0x00000001, 0x807fffff, 0x00800000, 0x3f800000};
@@ -90,8 +90,8 @@ struct trial trial_begin(void)
 {
     if (arena == NULL)
         arena = xcalloc(1, ARENA_BYTES, "a check");
-    arena_used = -(uintptr_t)arena % LINE;             /* arrays begin at cache lines */
-    return (struct trial){.hash = 0xcbf29ce484222325}; /* FNV-1a's of no bytes */
+    arena_used = -(uintptr_t)arena % LINE;             /* align arrays to cache lines */
+    return (struct trial){.hash = 0xcbf29ce484222325}; /* the FNV-1a offset basis */
 }
 
 void trial_bytes(struct trial *trial, const void *data, size_t size)
@@ -103,7 +103,7 @@ void trial_bytes(struct trial *trial, const void *data, size_t size)
         fwrite(data, 1, size, trial->copy);
 }
 
-/* The sign and payload of a NaN may differ between machines: each becomes the one of PyTorch's files. */
+/* The sign and payload of NaNs may differ between machines: each is replaced by the NaN in PyTorch's files. */
 void trial_rows(struct trial *trial, const void *rows, size_t n, size_t dim, size_t stride_bytes,
                 inlay_element_type type)
 {
@@ -134,7 +134,7 @@ void trial_fault(struct trial *trial, const char *format, ...)
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
-/* The executor of calls in parts: every second part from the last one on, then the others. */
+/* The executor for split calls: every second part from the last one down, then the others. */
 static void run_out_of_order(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
 {
     (void)ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The comparison of compare.h. Both tables are made a chunk of rows at a time and forgotten at once.
+ * The comparison of compare.h. Both tables are made in chunks of rows, which are not kept.
  */
 #include "table/compare.h"
 
@@ -14,12 +14,12 @@
 
 enum {
     DECADES = 10,  /* positions have at most ten digits */
-    ALL = DECADES, /* the line of all decades */
+    ALL = DECADES, /* the line for all decades */
     LINES,
     LABEL_BYTES = 32
 };
 
-/* Some distances: their sum, the largest, and where that was first. */
+/* The sum of distances, the largest, and its first place. */
 struct distances {
     double sum;
     double largest;
@@ -37,7 +37,7 @@ struct comparison {
     } lines[LINES];
 };
 
-/* Returns how many ULP of x a distance of 1 is. Subnormals have the ULP of the smallest normal numbers. */
+/* Returns the number of ULPs of x in a distance of 1. Subnormals have the ULP of the smallest normal numbers. */
 static double ulps_in_one(float x)
 {
     int exponent = fabsf(x) >= FLT_MIN ? ilogbf(x) : FLT_MIN_EXP - 1;
@@ -68,7 +68,7 @@ static void add_row(struct line *line, double position, size_t dim, const float 
     }
 }
 
-/* The digits before the point, less one. */
+/* The number of digits before the point, minus one. */
 static size_t decade_of(double position)
 {
     size_t decade = 0;
@@ -77,7 +77,7 @@ static size_t decade_of(double position)
     return decade;
 }
 
-/* Adds the rows of both tables that the generator has just made. */
+/* Adds the rows of both tables that the generator just made. */
 static int add_rows(void *context, size_t table, size_t row, size_t n)
 {
     struct comparison *comparison = context;
@@ -92,7 +92,7 @@ static int add_rows(void *context, size_t table, size_t row, size_t n)
     return DONE;
 }
 
-/* "10-99", cut where a range begins or ends within. */
+/* "10-99", clipped to the range. */
 static void label_of(const struct generator *g, size_t decade, char label[LABEL_BYTES])
 {
     double low = 1;
@@ -107,7 +107,7 @@ static void label_of(const struct generator *g, size_t decade, char label[LABEL_
     snprintf(label, LABEL_BYTES, low < high ? "%.0f-%.0f" : "%.0f", low, high);
 }
 
-/* Prints mean, maximum and its place, which has a width as printf takes it. */
+/* Prints the mean, the maximum and its place, with a field width for printf. */
 static void print_distances(const struct distances *distances, size_t entries, int width)
 {
     char place[LABEL_BYTES];
@@ -155,7 +155,7 @@ static void print_heading(const struct generator *g)
     append(text, sizeof text, "\nrows      ");
     describe_positions(g, text);
     printf("%s\ncolumns   %zu\ndistance  |first - second|, and in float32 ULP of first\n", text, g->columns);
-    /* Tables of two formulas differ by more than rounding. Spacing dim has shift 0. */
+    /* If the formulas differ, so do the tables, by more than rounding. Spacing dim has shift 0. */
     if (options->inv_freq == NULL && (first->spacing != second->spacing || first->shift != second->shift)) {
         *text = '\0';
         describe_spacing(first, text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The words of describe.h. Only what has an effect is said, and what everybody expects is left out.
+ * The descriptions of describe.h. Only parameters that have an effect and aren't defaults are mentioned.
  */
 #include "table/describe.h"
 

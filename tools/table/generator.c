@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The generator of generator.h. A list of positions is one of doubles whatever it came from: they hold every position
- * there is, and the library rounds where a recipe does.
+ * The generator of generator.h. Lists of positions are always doubles: these hold every position, and the library
+ * rounds them if a recipe does.
  */
 #include "table/generator.h"
 
@@ -12,7 +12,7 @@
 #include "text/message.h"
 #include "text/progress.h"
 
-/* Of a chunk, for each thread, roughly: large enough for stdio and the generator, and fits its L2. */
+/* Approximate size of a chunk per thread: large enough for stdio and the generator, and fits in L2. */
 enum { CHUNK_BYTES = 1 << 18 };
 
 /* ---- What the options name -------------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static int read_positions(const struct table_options *options, struct generator 
     return options->rope ? misused("--rope makes tables of consecutive positions: give --positions as A:B") : DONE;
 }
 
-/* Reads one number for each of the table's frequencies, where an option has a list of them. */
+/* Reads a list with one number per frequency of the table, if the option was given. */
 static int read_list(const char *option, const char *text, double least, double most, const inlay_sinusoid_spec *spec,
                      struct numbers *list)
 {
@@ -100,7 +100,7 @@ int generator_start(struct generator *g)
     memcpy(g->shape, shape + 3 - g->rank, g->rank * sizeof *g->shape);
     g->row_bytes = inlay_table_row_bytes(options->type, columns);
     g->chunk_rows = CHUNK_BYTES / sizeof(float) * (size_t)options->threads / columns + 1;
-    /* The product overflows only through the columns. */
+    /* Only the column count can make this product overflow. */
     for (int i = 0; i < (options->rope || options->compare ? 2 : 1); i++)
         g->chunk[i] = xcalloc(columns, g->chunk_rows * sizeof(float), "some rows");
     return threads_start(options->threads, &g->executor);

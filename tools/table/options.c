@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of `inlay table`. An option that would have no effect beside the others is refused rather than
- * ignored: a user who gives it expects one. --odd is a policy for any dim, so an even one is no reason to refuse it. An
- * original length has no default: a wrong one makes a table that looks right.
+ * The command line of `inlay table`. Options that would have no effect are rejected, not ignored: the user expects one.
+ * --odd is a policy for any dim, so it is accepted with an even one. An original length has no default: a wrong one
+ * makes a table that looks right.
  */
 #include "table/options.h"
 
@@ -35,7 +35,7 @@ enum {
 
 #define FIELD(name) offsetof(struct table_options, name)
 
-/* Numbers end where the library says so. */
+/* The library's limits. */
 #define LEAST 0x1p-20
 #define LENGTH_MOST (INLAY_POSITION_LIMIT - 1)
 
@@ -136,7 +136,8 @@ static const struct refusal refusals[] = {
 
 /* ---- What the options mean -------------------------------------------------------------------------------------- */
 
-/* Returns the recipe to compare with, arranged as the first table. The exact one is the formula of the first. */
+/* Returns the recipe to compare with, in the layout of the first table. The exact recipe uses the formula of the
+   first. */
 static inlay_sinusoid_spec other_of(const struct table_options *options)
 {
     const inlay_sinusoid_spec preset = inlay_sinusoid_spec_recipe(options->other.recipe, options->spec.dim);
@@ -166,7 +167,7 @@ static bool uses_shift(const inlay_sinusoid_spec *formula)
            (formula != NULL && formula->recipe == INLAY_RECIPE_DIFFUSERS);
 }
 
-/* Refuses what options say about frequencies that neither the table nor the one it is compared with has. */
+/* Rejects frequency options that apply to neither the table nor the one it is compared with. */
 static int check_frequencies(const struct table_options *options)
 {
     const struct command_line *line = &options->line;
@@ -191,7 +192,7 @@ static int check_frequencies(const struct table_options *options)
     return DONE;
 }
 
-/* Refuses options of --rope that have no effect, and finds those that are missing. */
+/* Rejects options of --rope that have no effect, and reports missing ones. */
 static int check_scaling(const struct table_options *options)
 {
     const inlay_rotary_scaling scaling = options->rotary.scaling;
@@ -260,7 +261,7 @@ int table_options_parse(int argc, char **argv, struct table_options *options)
 {
     *options = default_options(INLAY_RECIPE_EXACT, 0);
     TRY(options_parse(&options->line, argc, argv, options));
-    /* Once more, now that the recipe is known, whose defaults other options change. */
+    /* Reset, now that the recipe is known: its defaults apply unless an option changes them. */
     *options = default_options(options->spec.recipe, (size_t)options->dim);
     TRY(options_parse(&options->line, argc, argv, options));
     options->rope = option_given(&options->line, "rope");

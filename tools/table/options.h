@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the command line of `inlay table` says, checked as far as that goes without opening a file. This part must not
- * open, read or compute anything.
+ * The options of `inlay table`, checked without opening a file. This part must not open, read or compute anything.
  */
 #pragma once
 
@@ -14,17 +13,17 @@
 
 struct table_options {
     struct command_line line;  /**< which options were given */
-    const char *positions;     /**< a range, or as numbers.h reads it; null only with print_frequencies */
-    const char *inv_freq;      /**< as numbers.h reads it; null: none */
-    inlay_sinusoid_spec spec;  /**< of a rotary table only dim, base and float_angles count */
-    inlay_sinusoid_spec other; /**< what --compare compares the table with */
+    const char *positions;     /**< a range, or a list for numbers.h; null only with print_frequencies */
+    const char *inv_freq;      /**< a list for numbers.h; null: none */
+    inlay_sinusoid_spec spec;  /**< for a rotary table, only dim, base and float_angles apply */
+    inlay_sinusoid_spec other; /**< the table to compare with (--compare) */
     bool compare;
     bool print_frequencies;
 
-    bool rope;                /**< a rotary table */
+    bool rope;                /**< make a rotary table */
     inlay_rotary_spec rotary; /**< without the factors of LongRoPE */
     inlay_rotary_layout rotary_layout;
-    const char *short_factors; /**< as numbers.h reads them */
+    const char *short_factors; /**< lists for numbers.h */
     const char *long_factors;
 
     inlay_element_type type;
@@ -33,7 +32,7 @@ struct table_options {
     bool force;
     int64_t threads;
 
-    /* Values from which the specs above are completed. */
+    /* Values that complete the specs above. */
     int64_t dim;
     int64_t shift;
     bool float_angles;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay table`: rows of sinusoids or of rotary tables, and what becomes of them. What is printed is computed row by
- * row on demand.
+ * `inlay table`: rows of sinusoids or of rotary tables, and their output. Printed rows are computed on demand.
  */
 #include <stdio.h>
 
@@ -19,12 +18,12 @@
 #include "text/names.h"
 #include "text/print.h"
 
-/* All that a run has, which lives as long as the process. */
+/* The state of a run. Lives as long as the process. */
 struct production {
     struct table_options options;
     struct generator generator;
     struct heat heat;
-    float *values; /* [chunk_rows, columns], those of a chunk for the heat */
+    float *values; /* [chunk_rows, columns], of a chunk, for the heat */
     struct outputs outputs;
 };
 
@@ -33,12 +32,12 @@ struct production {
 static const void *printed_row(void *context, size_t index)
 {
     struct generator *g = context;
-    /* Cannot fail: positions and spec have been checked. */
+    /* Can't fail: positions and spec have been checked. */
     generator_make(g, index % g->n, 1);
     return g->chunk[index / g->n];
 }
 
-/* Prints one frequency per line, as --inv-freq reads them: 17 digits identify a double. */
+/* Prints one frequency per line, as read by --inv-freq: 17 digits identify a double. */
 static int print_frequencies(const struct generator *g)
 {
     char text[DESCRIPTION_BYTES] = "";
@@ -51,7 +50,7 @@ static int print_frequencies(const struct generator *g)
 
 /* ---- Written and drawn ------------------------------------------------------------------------------------------ */
 
-/* Passes rows on to the outputs. */
+/* Passes rows to the outputs. */
 static int deliver(void *context, size_t table, size_t row, size_t n)
 {
     struct production *p = context;
@@ -103,7 +102,7 @@ static int stream(struct production *p)
     struct generator *g = &p->generator;
     const size_t tables = p->options.rope ? 2 : 1;
     if (p->outputs.plot.stream != NULL) {
-        /* The positions of a short list are written beside their rows. */
+        /* The positions of a short list are the labels of their rows. */
         heat_init(&p->heat, tables, g->n, g->columns, !g->is_range && g->n <= HEAT_LABELLED);
         p->values = xcalloc(g->columns, g->chunk_rows * sizeof *p->values, "some rows");
     }
@@ -122,7 +121,7 @@ static int run(struct production *p)
     TRY(generator_read(options, g));
     if (options->print_frequencies)
         return print_frequencies(g);
-    /* Behind all inputs and before the work, so that what cannot be written is reported at once. */
+    /* After all inputs are read and before the work, to report unwritable outputs early. */
     p->outputs.force = options->force;
     TRY(plot_check(options->plot));
     TRY(outputs_open(&p->outputs, options->out, options->plot));

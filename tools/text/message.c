@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of message.h. A message is formatted as a whole before it is written, so that lines of several
- * processes on one terminal do not mix.
+ * The messages of message.h. A message is formatted as a whole before it is written, so lines of several processes
+ * don't mix.
  */
 #include "text/message.h"
 
@@ -12,7 +12,7 @@
 
 #include "text.h"
 
-/* Enough for any path that a person can still read; what is longer loses its tail. */
+/* Enough for any readable path; longer text is truncated. */
 enum { SHOWN_BYTES = 200 };
 
 static const char *message_command = "";
@@ -44,7 +44,7 @@ void out_of_memory(const char *what, double bytes)
 
 void *xcalloc(size_t count, size_t bytes, const char *what)
 {
-    /* calloc() checks the product, and may return null for no bytes. */
+    /* calloc() checks the product, and may return null for 0 bytes. */
     void *memory = calloc(count > 0 ? count : 1, bytes > 0 ? bytes : 1);
     if (memory == NULL)
         out_of_memory(what, (double)count * (double)bytes);
@@ -73,8 +73,8 @@ int check_status(inlay_status status)
     return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
 }
 
-/* Returns whether a terminal would obey a character rather than show it: C0, C1, line separators (U+2028, U+2029) and
-   directional overrides (U+202A to U+202E, U+2066 to U+2069). */
+/* Returns true if a terminal would interpret a character instead of showing it: C0, C1, line separators (U+2028,
+   U+2029) and directional overrides (U+202A to U+202E, U+2066 to U+2069). */
 static bool is_control(const char *character)
 {
     const unsigned char *byte = (const unsigned char *)character;
@@ -83,10 +83,10 @@ static bool is_control(const char *character)
            (byte[0] == 0xe2 && byte[1] == 0x81 && byte[2] >= 0xa6 && byte[2] <= 0xa9);
 }
 
-/* Writes text [size] into one of four buffers between two copies of `quote`. */
+/* Writes text [size] into one of four buffers, enclosed in `quote`. */
 static const char *quoted(const char *text, size_t size, const char *quote)
 {
-    /* The last character may begin before SHOWN_BYTES and have three bytes behind it. */
+    /* The last character may begin before SHOWN_BYTES and take three more bytes. */
     static char buffers[4][4 * (SHOWN_BYTES + 3) + 8];
     static unsigned turn;
     char *buffer = buffers[turn++ % 4];

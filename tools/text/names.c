@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of names.h. All these enums but recipes count up from 1, as their lists do here.
+ * The names of names.h. All these enums except recipes count from 1, like these lists.
  */
 #include "text/names.h"
 
@@ -8,7 +8,7 @@
 
 enum { VALUES_MOST = 8 };
 
-/* A null follows each list. */
+/* Lists are null-terminated. */
 static const char *const names[][VALUES_MOST] = {
     [LAYOUTS] = {"interleaved", "split", "split-cos-first"},
     [SPACINGS] = {"dim", "half"},

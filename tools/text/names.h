@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names that the command line, files and descriptions have for the library's enums.
+ * Names of the library's enum values on the command line, in files and in descriptions.
  */
 #pragma once
 
 #include <stddef.h>
 
-/** The enums that have names. TYPES are those of outputs, and ELEMENT_TYPES all that a table can have. */
+/** The enums with names. TYPES are output types, ELEMENT_TYPES all types of a table. */
 enum named { LAYOUTS, SPACINGS, ODDS, TYPES, ELEMENT_TYPES, RECIPES, SCALINGS, ROTARY_LAYOUTS, MIXES, COMBINES };
 
-/** Returns the name of a value; null for what is no value of its enum. */
+/** Returns the name of a value, or null if it isn't a value of its enum. */
 const char *enum_name(enum named named, int value);
 
-/** Returns the name of a value at index 0, then what else it is called: synonyms of types, frameworks of recipes. Null
+/** Returns the name of a value at index 0, then its aliases: synonyms of types, frameworks of recipes. Returns null
     past the last. */
 const char *enum_alias(enum named named, int value, size_t index);
 
-/** Returns the value that a text names, in capitals or not, with '_' for '-' or without; -1 for none. Synonyms of types
-    are names too, and frameworks, which may have several recipes, are none. */
+/** Returns the value with a name, or -1. Case is ignored, and '_' and '-' are optional and equivalent. Synonyms of
+    types are accepted. Frameworks are not, as one may have several recipes. */
 int enum_value(enum named named, const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Edit distances (Damerau and Levenshtein, without edits of what was swapped) and the few smallest of them.
+ * Edit distances (restricted Damerau-Levenshtein) and the words with the smallest ones.
  */
 #include "text/nearest.h"
 
@@ -11,10 +11,10 @@
 
 #include "text/message.h"
 
-/* Of longer words the rest does not count. */
+/* Further letters are ignored. */
 enum { LETTERS_MOST = 32 };
 
-/* Writes the letters that count, in lower case, with a null behind them. Returns how many there are. */
+/* Writes the relevant letters in lower case, null-terminated. Returns their number. */
 static size_t fold(const char *text, char letters[LETTERS_MOST])
 {
     size_t n = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What somebody may have meant by a word that nothing is called: the nearest of those that there are.
+ * Suggestions for an unknown word: the nearest known words.
  */
 #pragma once
 
 #include <stddef.h>
 
-/** The words that are nearest to what was typed, the nearest first. Begin with {.typed = ...}. */
+/** The words nearest to the typed one, nearest first. Initialize with {.typed = ...}. */
 struct nearest {
     const char *typed; /**< up to a '=' */
     size_t count;
@@ -16,9 +16,10 @@ struct nearest {
     } words[3];
 };
 
-/** Considers a word, and a name of it: itself or another one. The distance of the two texts is how many letters are
-    missing, superfluous, wrong or swapped, without regard to case, '-' and '_'; 0 if what was typed is a part. */
+/** Considers a word under one of its names: itself or an alias. The distance of two texts is the number of missing,
+    extra, wrong or swapped letters, ignoring case, '-' and '_'. It is 0 if the typed text is a part of the name. */
 void nearest_consider(struct nearest *nearest, const char *word, const char *name);
 
-/** Appends "the nearest are A (name), B and C" to text [size], each word behind `prefix`; of parts no others. */
+/** Appends "the nearest are A (name), B and C" to text [size], with `prefix` before each word. If some contain the
+    typed text, only those. */
 void nearest_append(const struct nearest *nearest, const char *prefix, char *text, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The printer of print.h. The values that are shown are collected first, at most THRESHOLD of them: they decide how
- * wide a number is printed.
+ * The printer of print.h. The values to show are collected first, at most THRESHOLD of them, because they determine the
+ * width of a number.
  */
 #include "text/print.h"
 
@@ -15,8 +15,8 @@
 
 enum {
     LINE_WIDTH = 80,
-    THRESHOLD = 1000, /* values that are still printed in full */
-    EDGE = 3,         /* values shown at each end of a dimension beyond that */
+    THRESHOLD = 1000, /* largest number of values printed in full */
+    EDGE = 3,         /* values shown at each end of a dimension of a larger tensor */
     DIGITS = 9,       /* significant digits that identify every float32 */
     NUMBER_BYTES = 64
 };
@@ -38,7 +38,7 @@ void widen(inlay_element_type type, const void *elements, size_t n, float *value
 {
     const int32_t only_row = 0;
     inlay_table table = inlay_table_of(type, elements, 1, n, inlay_table_row_bytes(type, n));
-    /* Gathered with scale 1. This cannot fail: n is that of a buffer in memory, and the buffers do not overlap. */
+    /* Gathered with scale 1. Can't fail: n is the size of a buffer in memory, and the buffers do not overlap. */
     inlay_gather(&table, &only_row, INLAY_ID_I32, 1, 1, values, n * sizeof *values, NULL, NULL);
 }
 
@@ -47,7 +47,7 @@ static size_t next_shown(const struct printer *printer, size_t size, size_t i)
     return printer->elided && size > 2 * EDGE && i + 1 == EDGE ? size - EDGE : i + 1;
 }
 
-/* Collects the shown values of the block at `level` whose first row is `row`. */
+/* Collects the shown values of the block at `level` that starts at row `row`. */
 static void collect(struct printer *printer, size_t level, size_t row)
 {
     const struct tensor *tensor = printer->tensor;
@@ -64,7 +64,8 @@ static void collect(struct printer *printer, size_t level, size_t row)
     }
 }
 
-/* Formats a value with the fewest digits that strtof reads back, up to the printer's. Returns whether they suffice. */
+/* Formats a value with the fewest digits that strtof reads back, up to the printer's limit. Returns true if they
+   suffice. */
 static bool format_value(const struct printer *printer, float value, char text[NUMBER_BYTES])
 {
     if (!isfinite(value)) {
@@ -80,13 +81,13 @@ static bool format_value(const struct printer *printer, float value, char text[N
         if (strtof(text, NULL) == value)
             return true;
     }
-    /* Small values beside larger ones are rounded to the last decimal, which may be a zero. */
+    /* Values much smaller than others are rounded to the last decimal, which may be a zero. */
     for (char *last = text + strlen(text) - 1; *last == '0'; last--)
         *last = '\0';
     return false;
 }
 
-/* Chooses plain or scientific notation and how many decimals there are at most. */
+/* Chooses plain or scientific notation and the maximum number of decimals. */
 static void choose_decimals(struct printer *printer)
 {
     char text[NUMBER_BYTES];
@@ -99,7 +100,7 @@ static void choose_decimals(struct printer *printer)
     printer->decimals = largest < 10 ? DIGITS - 1 : DIGITS - 1 - (int)log10(largest);
     if (!printer->scientific)
         return;
-    /* In scientific notation all values have as many digits as the one that needs most. */
+    /* In scientific notation all values have as many digits as the longest. */
     printer->decimals = 1;
     for (size_t i = 0; i < printer->count; i++) {
         while (printer->decimals < DIGITS - 1 && !format_value(printer, printer->values[i], text))
@@ -107,7 +108,7 @@ static void choose_decimals(struct printer *printer)
     }
 }
 
-/* Finds the widths that align all points. */
+/* Finds the widths that align all decimal points. */
 static void choose_widths(struct printer *printer)
 {
     char text[NUMBER_BYTES];
@@ -137,8 +138,9 @@ static void print_value(struct printer *printer)
     printf("%*s%-*s", (int)blanks, "", (int)(width - blanks), text);
 }
 
-/* Separates what comes next in the block at `level`, of so many characters: a value by a blank, if it fits on the line
-   with all the closing brackets that may follow, and a block by as many new lines as it has levels. */
+/* Prints the separator before the next item of the block at `level`, which takes `characters`. A value is separated by
+   a space, if it fits on the line with all possible closing brackets. A block is separated by as many newlines as it
+   has levels. */
 static void separate(struct printer *printer, size_t level, size_t characters)
 {
     const size_t rank = printer->tensor->rank, inner = rank - 1 - level;

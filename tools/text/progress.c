@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line of progress.h: first after half a second, then ten times a second. It is overwritten with blanks rather than
- * by escape sequences, which not every terminal knows.
+ * The line of progress.h: first after half a second, then ten times a second. It is overwritten with spaces, because
+ * not every terminal supports escape sequences.
  */
 #include "text/progress.h"
 
@@ -27,7 +27,7 @@ void progress_show(struct progress *progress, double part)
 {
     if (!progress->terminal || seconds_now() < progress->next)
         return;
-    /* The cursor goes back at once, so that an error message that comes next begins at the left. */
+    /* The cursor returns immediately, so a following error message starts at the left. */
     fprintf(stderr, "%s %5.1f %%\r", progress->what, 100 * part);
     progress->visible = true;
     progress->next = seconds_now() + 0.1;

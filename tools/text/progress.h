@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time, and a line of progress on stderr: only where that is a terminal, and only once the work turns out to be long.
+ * Time, and a progress line on stderr. It is shown only on a terminal, and only if the work takes long.
  */
 #pragma once
 
@@ -10,17 +10,17 @@
 
 #include <inlay/inlay.h>
 
-/** Returns seconds since some fixed moment, by a clock that nobody can set. */
+/** Returns seconds of a monotonic clock. */
 double seconds_now(void);
 
 struct progress {
-    const char *what; /**< such as "computing" */
+    const char *what; /**< e.g. "computing" */
     bool terminal;
     bool visible;
-    double next;      /**< when the line is due again */
+    double next;      /**< time of the next update */
     pthread_t caller; /**< the thread that shows it */
 
-    /* Of a call of the library that is watched. */
+    /* For a call of the library. */
     const inlay_executor *inner;
     inlay_executor watched;
     void (*task)(void *arg, size_t index);
@@ -29,15 +29,15 @@ struct progress {
     atomic_size_t done;
 };
 
-/** Starts the clock of a piece of work. */
+/** Starts timing some work. */
 struct progress progress_start(const char *what);
 
-/** Shows that a part in [0, 1] of the work is done. Cheap where nothing is due. */
+/** Shows the fraction of the work done, in [0, 1]. Cheap if no update is due. */
 void progress_show(struct progress *progress, double part);
 
 /** Returns an executor that runs the parts of one call on `inner` (null: the calling thread) and shows how many are
-    done: it has the call cut into many parts. Where nothing is shown, that is `inner` itself. */
+    done. It requests many parts. If no progress is shown, returns `inner`. */
 const inlay_executor *progress_executor(struct progress *progress, const inlay_executor *inner);
 
-/** Clears the line, so that what follows begins at the left. */
+/** Clears the line. */
 void progress_end(struct progress *progress);
