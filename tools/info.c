@@ -21,18 +21,18 @@
 
 static const char usage[] = "Usage: inlay info [--dim D]\n"
                             "\n"
-                            "Prints the version, the ISAs compiled in (best first) with what runs here and\n"
-                            "what is in use, the libraries of this build, the CPU and its caches, and what a\n"
-                            "layer with sinusoids does by default here, and why.\n"
+                            "Prints the version, the ISAs compiled in (best first), which of them run here\n"
+                            "and which is in use, the libraries of this build, the CPU and its caches, and\n"
+                            "the defaults of a layer with sinusoids.\n"
                             "\n";
 
 /* --dim is the only option with a value. */
 static const struct option_rule rules[] = {
-    {"dim", "D", OPTION_INTEGER, .least = 1, .most = 1 << 20, .help = "columns of that layer (default: 512)"},
+    {"dim", "D", OPTION_INTEGER, .least = 1, .most = 1 << 20, .help = "columns of the layer (default: 512)"},
     {.name = NULL,
      .heading = "\n"
-                "The environment variable INLAY_ISA chooses the ISA; a name that does not run\n"
-                "here is ignored.\n"},
+                "The environment variable INLAY_ISA selects the ISA; it is ignored if that ISA\n"
+                "does not run here.\n"},
 };
 
 static void print_isas(void)
@@ -56,11 +56,11 @@ static void print_cache(const char *level, size_t bytes, const char *end)
         printf("%s not reported%s", level, end);
 }
 
-/* Prints the CPU, its caches, and how the defaults were chosen. */
+/* Prints the CPU, its caches, and the CPU that the defaults were measured on. */
 static void print_source(void)
 {
     const inlay_tuning_source source = inlay_tuning_default_source();
-    printf("cpu       %s\n", source.cpu[0] != '\0' ? source.cpu : "has no name that inlay knows");
+    printf("cpu       %s\n", source.cpu[0] != '\0' ? source.cpu : "unknown");
     printf("caches    ");
     print_cache("L1", source.l1_bytes, ", ");
     print_cache("L2", source.l2_bytes, ", ");
@@ -76,16 +76,17 @@ static void print_defaults(size_t dim)
     const inlay_tuning tuning = inlay_tuning_default();
     printf("layer     of dim %zu, by default:\n", dim);
     printf("  cached_positions  %zu rows of sinusoids, %zu bytes\n", cached, cached * row_bytes);
-    printf("  stream_bytes      %zu: larger outputs are written by non-temporal stores until a layer has timed both\n",
+    printf("  stream_bytes      %zu: larger outputs use non-temporal stores until a layer has timed both\n",
            tuning.stream_bytes);
     if (tuning.compute_bytes == SIZE_MAX)
         puts("  compute_bytes     none: cached positions are always read");
     else
-        printf("  compute_bytes     %zu: a single sequence computes more position rows than that, likewise\n",
+        printf("  compute_bytes     %zu: a single sequence computes position rows above that until a layer has timed "
+               "both\n",
                tuning.compute_bytes);
-    printf("  block_bytes       %zu of position rows are shared by the sequences of a batch at a time\n",
+    printf("  block_bytes       %zu of position rows per block, shared by the sequences of a batch\n",
            tuning.block_bytes);
-    puts("  prefetch          is learnt from the layer's own calls (inlay embed --explain)");
+    puts("  prefetch          is tuned from the layer's own calls (inlay embed --explain)");
 }
 
 int command_info(int argc, char **argv)

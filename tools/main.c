@@ -26,12 +26,12 @@ static const struct command {
     {"embed", "text or token ids to vectors", command_embed},
     {"table", "a table of sinusoidal positions", command_table},
     {"ngram", "token ids to the rows of hashed n-grams", command_ngram},
-    {"model", "what a model file holds", command_model},
-    {"convert", "a table of a file to another element type or format", command_convert},
-    {"info", "what this build has and what this machine runs of it", command_info},
-    {"selftest", "check the promises on this machine; a line for reports", command_selftest},
+    {"model", "the contents of a model file", command_model},
+    {"convert", "convert a table to another element type or format", command_convert},
+    {"info", "features of this build and this machine", command_info},
+    {"selftest", "check the library on this machine, for bug reports", command_selftest},
     /* Options of main() itself. */
-    {"--help", "print this; inlay COMMAND --help says more", NULL},
+    {"--help", "print this; see also inlay COMMAND --help", NULL},
     {"--version", "print the version", NULL},
 };
 
@@ -86,7 +86,7 @@ static int unknown_command(const char *name)
 static int run(int argc, char **argv)
 {
     if (argc < 2)
-        return misused("there is no command; see inlay --help");
+        return misused("the command is missing; see inlay --help");
     const char *name = argv[1];
     if (strcmp(name, "--complete") == 0) {
         if (argc <= 3)

@@ -157,10 +157,10 @@ static void print_layer(inlay_file *file)
 static const char usage[] = "Usage: inlay model FILE|DIR\n"
                             "\n"
                             "Checks a model file and prints its tensors, its metadata, and the input layer\n"
-                            "that inlay makes of it, or why it cannot. FILE is a .safetensors, .gguf or .npy\n"
+                            "that inlay finds, or why there is none. FILE is a .safetensors, .gguf or .npy\n"
                             "file, the .index.json of a model in several files, or one file of a split GGUF\n"
-                            "model; DIR holds one of these and perhaps a config.json. Long values are\n"
-                            "shortened.\n"
+                            "model; DIR contains one of these and optionally a config.json. Long values are\n"
+                            "truncated.\n"
                             "\n";
 
 static const struct option_rule rules[] = {{.name = NULL}};
@@ -172,7 +172,7 @@ int command_model(int argc, char **argv)
     struct command_line line = {.usage = usage, .rules = rules, .operand = &path};
     TRY(options_parse(&line, argc, argv, NULL));
     if (path == NULL)
-        return misused("FILE is missing: the model to look into");
+        return misused("FILE is missing: the model to print");
     TRY(model_open(path, &model));
     print_tensors(model.file);
     print_values(model.file);

@@ -58,10 +58,10 @@ def test_formats(directory):
             check_gguf(out + ".gguf", "token_embd.weight", kind, 7, data)
     for kind in set(types()) - set(SAFETENSORS):
         check_error(run("convert", source, "--type", kind, "--out", "x.safetensors", "--name", "x"), 2,
-                    f"{kind} in safetensors", f"--type {kind}: safetensors files have no such elements, but float32, ")
+                    f"{kind} in safetensors", f"--type {kind}: safetensors files cannot store it; they store float32, ")
     for kind in set(types()) - set(GGUF):
         check_error(run("convert", source, "--type", kind, "--out", "x.gguf", "--name", "x"), 2, f"{kind} in GGUF",
-                    f"--type {kind}: GGUF files have no such elements, but float32, ", "nvfp4")
+                    f"--type {kind}: GGUF files cannot store it; they store float32, ", "nvfp4")
 
 
 def check_safetensors(path, name, kind, rows, data, scales, dim=DIM):
@@ -113,8 +113,8 @@ def test_names(directory):
     base = ("convert", source, "--type", "float16", "--out")
     for args, *needles in (((*base, "x.gguf", "--name", "x" * 64), "more than 63 bytes", "--name"),
                            ((*base, out, "--name", "__metadata__"), "__metadata__"),
-                           ((*base, out, "--name", ""), "is no name"),
-                           ((*base, out, "--name", b"\xff\x1b"), "\\xff", "no UTF-8"),
+                           ((*base, out, "--name", ""), "is not a tensor name"),
+                           ((*base, out, "--name", b"\xff\x1b"), "\\xff", "not UTF-8"),
                            ((*base, out), "--name is missing"),
                            ((*base, "x.npy", "--name", "x"), "--name names a tensor")):
         check_error(run(*args), 2, f"names: {args[5:]}", *needles)
@@ -196,11 +196,11 @@ def test_parts(directory):
     check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "shard_*.weight"), 2, "no name",
                 "--table 'shard_*.weight' names several tensors")
     check_error(run("convert", path, "--type", "float32", "--out", out), 1, "several tables",
-                "parts.safetensors' has 3 tensors that can be tables: name one by --table")
+                "parts.safetensors' has 3 tensors that can be tables: choose one with --table")
     check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "nosuch\x1b[31m"), 1, "no such tensor",
                 "nosuch")
     check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "x", "--dim", "3"), 2, "--dim of a model",
-                "--dim is for .npy files")
+                "--dim is only for .npy files")
 
 
 def test_factors(directory):

@@ -213,7 +213,7 @@ def test_layers(directory):
     check(run("embed", "--model", pooled, "--ids", "5").stdout.startswith(b"float32 [1, 32]\n[[ 5."), "pooled rows, printed")
     if draws_pictures():
         out = os.path.join(directory, "x.png")
-        check_error(run("embed", "--model", pooled, "--ids", "5", "--plot", out), 1, "no picture", "one row of each sequence")
+        check_error(run("embed", "--model", pooled, "--ids", "5", "--plot", out), 1, "no picture", "a single row per sequence")
         check(run(*base, "1 2", "--plot", out).returncode == 0 and png_size(read(out))[0] > 100, "a picture of a layer")
     unknown = model(directory, "owl", {"x": tokens}, {"model_type": "owl"})
     check_error(run("embed", "--model", unknown, "--ids", "1"), 1, "an unknown model", "owl")

@@ -122,7 +122,7 @@ def test_existing():
             write(name, OLD)
             before = everything()
             check_error(write_by(args, f"new/x{end}"), 1, f"{args}, {name} exists", f"'{name}'",
-                        "it exists already; --force replaces it")
+                        "it already exists; use --force to replace it")
             check(everything() == before, f"nothing is touched: {args} {name}")
             result = write_by(args, f"new/x{end}", "--force")
             check(result.returncode == 0 and sorted(os.listdir("new")) == [os.path.basename(n) for n in names],
@@ -165,7 +165,7 @@ def test_options():
     """--force has an effect or is refused."""
     rows = ("table", "--dim", "2", "--positions", "0:2")
     for args in ("embed", "--ids", "1"), ("embed", "--ids", "1", "--explain"), rows, (*rows, "--compare", "mae"):
-        check_error(run(*args, "--force"), 2, f"{args} --force", "--force", "no option names one")
+        check_error(run(*args, "--force"), 2, f"{args} --force", "--force", "no option names a file")
     check_error(run("embed", "--text", "a", "--print-vocab", "--force"), 2, "--print-vocab --force", "drop --force")
     check_error(run("table", "--dim", "2", "--rope", "default", "--print-frequencies", "--force"), 2,
                 "--print-frequencies --force", "drop --force")

@@ -186,13 +186,13 @@ def test_refused(directory):
                 "row 0", "does not fit in u4_grouped_flat without --zeros")
     write(bad, table(numbers(3, 33)))
     check_error(run("convert", bad, "--out", out, "--force", "--type", "q8_0"), 1, "33 columns of q8_0",
-                "no row of q8_0 has 33 columns")
+                "q8_0 rows cannot have 33 columns")
     check_error(run("convert", bad, "--out", out, "--force", "--type", "u4_grouped"), 1, "33 columns in groups", "33")
     write(bad, table(numbers(3, 64)))
     check_error(run("convert", bad, "--out", out, "--force", "--type", "u4_grouped", "--group", "128"), 1,
-                "64 columns in groups of 128", "no multiple of --group 128")
+                "64 columns in groups of 128", "not a multiple of --group 128")
     check_error(run(*base[:2], "--type", "i8", "--out", "-"), 2, "scales to stdout", "name a file")
-    check_error(run(*base[:2], "--type", "i8", "--out", out + "x"), 2, "a name of another kind", "ends in none of .safetensors, .gguf and .npy")
+    check_error(run(*base[:2], "--type", "i8", "--out", out + "x"), 2, "a name of another kind", "must end in .safetensors, .gguf or .npy")
     check_error(run(*base[:2], "--type", "i8", "--out", "/nonexistent/x.npy"), 1, "no directory", "/nonexistent/x.npy")
     short = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
     check_error(run(*base, "i8", preexec_fn=short), 1, "a full disk", "cannot write", "out.npy", "too large")
@@ -219,18 +219,18 @@ def test_hostile(directory):
     scales, zeros = (os.path.join(directory, f"out.{what}.npy") for what in ("scales", "zeros"))
     embed = lambda kind, *args: run("embed", "--ids", "1", "--table", out, "--table-type", kind, *args, preexec_fn=limit)
     quantize(source, "u4_grouped", out, "--zeros")
-    check_error(embed("float16"), 1, "bytes as float16", "has elements '|u1', and a table of float16 has '<f2'")
-    check_error(embed("q8_0"), 1, "rows of 32 bytes as q8_0", "rows of 32 bytes", "no row of q8_0")
-    check_error(embed("u4_grouped_flat"), 1, "zero points in rows as a run", "zeros beside", "'|u1' [4, 1]", "'|u1' [4]")
+    check_error(embed("float16"), 1, "bytes as float16", "has elements '|u1', but a table of float16 has '<f2'")
+    check_error(embed("q8_0"), 1, "rows of 32 bytes as q8_0", "rows of 32 bytes", "no dim of q8_0")
+    check_error(embed("u4_grouped_flat"), 1, "zero points in rows as a run", "the zeros of", "'|u1' [4, 1]", "'|u1' [4]")
     for name, path, data, *needles in (
-            ("too few scales", scales, array("<f4", (3, 2), [1.0] * 6), "the scales beside", "'<f4' [3, 2]", "[4, 2]"),
+            ("too few scales", scales, array("<f4", (3, 2), [1.0] * 6), "the scales of", "'<f4' [3, 2]", "[4, 2]"),
             ("scales of a group of 16", scales, array("<f4", (4, 4), [1.0] * 16), "[4, 4]", "[4, 2]"),
             ("scales of no group", scales, array("<f4", (4, 3), [1.0] * 12), "[4, 3]", "[4, 2]"),
             ("scales of bytes", scales, array("|u1", (4, 2), [1] * 8), "'|u1' [4, 2]", "'<f4' [4, 2]"),
             ("scales of float64", scales, array("<f8", (4, 2), [1.0] * 8), "none of '<f4' and '|u1'"),
             ("scales of three dimensions", scales, array("<f4", (4, 2, 1), [1.0] * 8), "3 dimensions"),
             ("no scales", scales, None, "cannot open", "No such file"),
-            ("too few zero points", zeros, array("|u1", (3, 1), [1] * 3), "the zeros beside", "[3, 1]", "[4, 1]")):
+            ("too few zero points", zeros, array("|u1", (3, 1), [1] * 3), "the zeros of", "[3, 1]", "[4, 1]")):
         kept = read(path)
         if data is None:
             os.unlink(path)
@@ -249,8 +249,8 @@ def test_hostile(directory):
     os.mkdir(folder)
     shutil.copy(int8, folder)
     for path in other, link, folder:
-        check_error(run("convert", path, "--type", "float32", "--out", "x.npy"), 1, f"int8 in {path}", "int8 of a .npy file")
-    check_error(run("embed", "--ids", "1", "--model", int8, "--table", "data"), 1, "int8 as a model", "int8 of a .npy file")
+        check_error(run("convert", path, "--type", "float32", "--out", "x.npy"), 1, f"int8 in {path}", "int8 from a .npy file")
+    check_error(run("embed", "--ids", "1", "--model", int8, "--table", "data"), 1, "int8 as a model", "int8 from a .npy file")
     # Optional zero points that are missing.
     os.unlink(zeros)
     check(embed("u4_grouped").returncode == 0, "without zero points")

@@ -223,17 +223,17 @@ def test_positions(directory):
     fail("@/nonexistent/x", "/nonexistent/x", "No such file")
     fail("/nonexistent/x.npy", "No such file")
     fail("@", "cannot open ''")
-    fail("@" + path("bad.txt", b"1\n2\n3 4\n"), "line 3: '3 4' is no number")
+    fail("@" + path("bad.txt", b"1\n2\n3 4\n"), "line 3: '3 4' is not a number")
     fail("@" + path("control.txt", b"\x1b[31m\n"), "\\x1b")
     fail("@" + path("nul.txt", b"1\n2\0\n"), "line 2")
     fail("@" + path("empty.txt", b""), "has no numbers")
     fail("@" + path("comments.txt", b"# nothing\n\n"), "has no numbers")
     fail(path("none.npy", number_list([])), "has no numbers")
     fail("@-", "has no numbers")
-    fail(path("nan.npy", number_list([1.0, math.nan])), "number 2, nan, is not from")
-    fail(path("far.npy", number_list([2**62], "<i8")), "number 1, 4.6116860184273879e+18, is not from")
-    fail(path("inf.npy", number_list([-math.inf], "<f4")), "number 1, -inf, is not from")
-    fail(path("two.npy", table([[1.0, 2.0]])), "is no list of numbers", "it has 2 dimensions, and a list has 1")
+    fail(path("nan.npy", number_list([1.0, math.nan])), "number 2, nan, must be from")
+    fail(path("far.npy", number_list([2**62], "<i8")), "number 1, 4.6116860184273879e+18, must be from")
+    fail(path("inf.npy", number_list([-math.inf], "<f4")), "number 1, -inf, must be from")
+    fail(path("two.npy", table([[1.0, 2.0]])), "is not a list of numbers", "it has 2 dimensions, and a list has 1")
     half = "{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }"
     fail(path("half.npy", npy(half, b"\0\0")), "'<f2', none of '<f4', '<f8', '<i4' and '<i8'", "a.astype('<f8')")
     fail(path("torn.npy", number_list([1.0, 2.0])[:-1]), "its shape [2] makes 16 bytes of data, and the file has 15")
@@ -263,10 +263,10 @@ def test_frequencies(directory):
     check(max(abs(a - b) for a, b in zip(got, plain)) > 1e-6, "--float-angles has an effect")
     fastest = ("table", "--dim", "4", "--positions", "0:2", "--inv-freq", "2147483648,0")
     check(close(vectors(*fastest)[1][4:], [math.sin(2**31), math.cos(2**31), 0, 1]), "the largest frequency")
-    needs = "has 3 numbers, and the columns of --dim"
+    needs = "has 3 numbers, but --dim"
     for dim, odd, pairs in ("8", "formula", 4), ("7", "formula", 4), ("5", "zero", 2):
         wrong = ("table", "--dim", dim, "--odd", odd, "--positions", "0:2", "--inv-freq", "1,2,3")
-        check_error(run(*wrong), 1, f"3 frequencies for dim {dim}", f"{needs} {dim} need {pairs}")
+        check_error(run(*wrong), 1, f"3 frequencies for dim {dim}", f"{needs} {dim} needs {pairs}")
     for dim, odd in ("5", "formula"), ("7", "zero"):
         right = ("table", "--dim", dim, "--odd", odd, "--positions", "0:2", "--inv-freq", "1,2,3")
         check(vectors(*right)[0] == (2, int(dim)), f"3 frequencies for dim {dim}, {odd}")
@@ -415,19 +415,19 @@ def test_rope(directory):
     default = (*base, "default", "--positions", "0:9")
     for args, *needles in (
         ((*yarn, "--base", "1"), "--base above 1"),
-        ((*yarn, "--beta-fast", "1", "--beta-slow", "2"), "--beta-slow 2 is above --beta-fast 1"),
-        ((*yarn, "--mscale", "1"), "--mscale and --mscale-all-dim", "give both or none"),
+        ((*yarn, "--beta-fast", "1", "--beta-slow", "2"), "--beta-slow 2 must not be above --beta-fast 1"),
+        ((*yarn, "--mscale", "1"), "--mscale and --mscale-all-dim", "give both or neither"),
         ((*yarn, "--mscale", "1", "--mscale-all-dim", "1", "--attention-factor", "1"), "--attention-factor replaces"),
         ((*yarn, "--mscale", "101", "--mscale-all-dim", "1"), "--mscale '101'"),
         ((*yarn, "--length", "9"), "--length has no effect on --rope yarn"),
-        ((*llama3, "--low-freq-factor", "4"), "--low-freq-factor 4 is not below --high-freq-factor 4"),
+        ((*llama3, "--low-freq-factor", "4"), "--low-freq-factor 4 must be below --high-freq-factor 4"),
         (llama3, "--rope llama3 needs --low-freq-factor"),
         ((*longrope[:9], "--length", "0", *longrope[11:], *lists, "1"), "--length '0' is not a number from 1"),
         ((*llama3, "--low-freq-factor", "1", "--beta-fast", "4"), "--beta-fast has no effect on --rope llama3"),
         ((*llama3, "--original-length", "1"), "--original-length '1' is not a number from 2 to 2147483647"),
         ((*longrope, *lists, "1", "--attention-factor", "2"), "--attention-factor replaces", "drop one"),
         ((*base, "longrope", *longrope[7:], *lists, "1"), "--rope longrope needs --factor"),
-        ((*longrope, *lists, "1,0"), "--long-factors '1,0': number 2, 0, is not from"),
+        ((*longrope, *lists, "1,0"), "--long-factors '1,0': number 2, 0, must be from"),
         ((*longrope, "--short-factors", "1"), "--rope longrope needs --long-factors"),
         ((*default, "--recipe", "inv-pow"), "--recipe has no effect on --rope"),
         ((*default, "--spacing", "dim"), "--spacing has no effect on --rope"),
@@ -436,7 +436,7 @@ def test_rope(directory):
         ((*default, "--odd", "zero"), "--odd has no effect on --rope"),
         ((*default, "--amplitude", "2"), "--amplitude has no effect on --rope"),
         ((*default, "--inv-freq", "1"), "--inv-freq and --rope both give the frequencies"),
-        ((*default, "--compare", "exact"), "--compare compares sinusoids"),
+        ((*default, "--compare", "exact"), "--compare only compares sinusoids"),
         ((*default, "--print-frequencies"), "drop --positions"),
         ((*base, "default", "--print-frequencies", "--out", "x"), "drop --out"),
         ((*base, "default", "--print-frequencies", "--plot", "x"), "drop --plot"),
@@ -446,7 +446,7 @@ def test_rope(directory):
     ):
         check_error(run(*args), 2, f"usage: {args}", *needles)
     wrong = run(*longrope, *lists, "1,2")
-    check_error(wrong, 1, "two factors", "--long-factors '1,2' has 2 numbers, and the columns of --dim 16 need 8")
+    check_error(wrong, 1, "two factors", "--long-factors '1,2' has 2 numbers, but --dim 16 needs 8")
 
 
 # ---- Comparisons ---------------------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Completion of inlay in bash. The command answers what may stand at the cursor (tools/options/completion.h says how), so
-# that this script suits every version of it.
+# bash completion for inlay. The command itself computes the completions (see tools/options/completion.h), so this script
+# works with every version of it.
 _inlay() {
     local words=("$1") word answer prefix current=${COMP_WORDS[COMP_CWORD]}
-    # bash also splits words at = and :, where inlay does not.
+    # bash also splits words at = and :; inlay does not.
     for word in "${COMP_WORDS[@]:1:COMP_CWORD}"; do
         if [[ $word == [=:]* || ${words[-1]} == *[=:] ]]; then
             words[-1]+=$word
@@ -23,12 +23,12 @@ _inlay() {
                 compgen -P "$prefix" -f -X "!*${answer#*'*'}" -- "${word#"$prefix"}"
             )
             compopt -o filenames
-            [[ $word != *[\\\'\"]* ]] || compopt -o default # compgen knows no quotes
+            [[ $word != *[\\\'\"]* ]] || compopt -o default # compgen does not support quotes
         else
             COMPREPLY+=("$answer")
         fi
     done < <("$1" --complete "${words[@]:1}" 2>/dev/null)
-    # It replaces what stands behind the last = or :.
+    # bash only replaces the part after the last = or :.
     COMPREPLY=("${COMPREPLY[@]#"${word%"$current"}"}")
     [[ ${#COMPREPLY[@]} != 1 || ${COMPREPLY[0]} != *: ]] || compopt -o nospace
 }

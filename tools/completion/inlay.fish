@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Completion of inlay in fish. The command answers what may stand at the cursor (tools/options/completion.h says how), so
-# that this script suits every version of it.
+# fish completion for inlay. The command itself computes the completions (see tools/options/completion.h), so this script
+# works with every version of it.
 function __inlay_complete
     set -l words (commandline -opc)
     set -l current (commandline -ct | string trim --left --chars '"\'' | string unescape)

@@ -1,7 +1,7 @@
 #compdef inlay
 # SPDX-License-Identifier: MIT
-# Completion of inlay in zsh. The command answers what may stand at the cursor (tools/options/completion.h says how), so
-# that this script suits every version of it.
+# zsh completion for inlay. The command itself computes the completions (see tools/options/completion.h), so this script
+# works with every version of it.
 local answer
 local -a described
 for answer in "${(@f)$("${(Q)words[1]}" --complete "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}"; do

@@ -43,9 +43,9 @@ static int open_beside(const struct new_table *table, int which, struct outputs 
     char name[BESIDE_BYTES];
     stored_beside(table->path, which, name);
     if (table->array[which].rank != 0)
-        return outputs_add(outputs, output, "what lies beside it", name);
+        return outputs_add(outputs, output, "the scales or zero points of --out", name);
     if (access(name, F_OK) == 0)
-        return failed("%s would be taken for %s of the new table, which has none: remove it", shown(name),
+        return failed("%s would be read as the %s of the new table, which has none: remove it", shown(name),
                       stored_names[which]);
     return DONE;
 }
@@ -54,7 +54,7 @@ static int begin_npy(struct new_table *table, struct outputs *outputs)
 {
     bool is_stdout = strcmp(table->path, "-") == 0;
     if (is_stdout && (table->array[ARRAY_SCALES].rank != 0 || table->array[ARRAY_ZEROS].rank != 0))
-        return misused("--out -: the scales of %s lie in a file beside the table: name a file",
+        return misused("--out -: %s has scales, which need a second file: name a file",
                        enum_name(ELEMENT_TYPES, (int)table->type));
     TRY(outputs_open(outputs, table->path, NULL));
     table->place[ARRAY_SCALES].output = &outputs->scales;
@@ -99,7 +99,7 @@ static int begin_gguf(struct new_table *table, struct outputs *outputs)
     const struct gguf_tensor tensor = {
         .dimensions = 2, .sizes = {table->dim, table->rows}, .type = inlay_ggml_type_of(table->type)->number};
     if (size > GGUF_NAME_MOST)
-        return misused("%s has more than %d bytes, and no name of a tensor in GGUF has: give another by --name",
+        return misused("%s has more than %d bytes, the limit for tensor names in GGUF: give a shorter --name",
                        shown(table->name), GGUF_NAME_MOST);
     TRY(outputs_open(outputs, table->path, NULL));
     TRY(output_write(&outputs->out, &head, sizeof head));
@@ -167,7 +167,7 @@ static int begin_safetensors(struct new_table *table, struct outputs *outputs)
     char *bytes = NULL;
     size_t size = 0;
     if (strcmp(table->name, "__metadata__") == 0)
-        return misused("--name __metadata__ is no name of a tensor in safetensors");
+        return misused("--name __metadata__ is reserved in safetensors: give another name");
     TRY(outputs_open(outputs, table->path, NULL));
     FILE *header = open_memstream(&bytes, &size);
     if (header != NULL)
@@ -202,7 +202,7 @@ int format_of_path(const char *path, inlay_element_type type, const struct forma
     while (i < FORMATS && !inlay_ends_in(named, formats[i].suffix))
         i++;
     if (i == FORMATS)
-        return misused("--out %s ends in none of .safetensors, .gguf and .npy", shown(path));
+        return misused("--out %s must end in .safetensors, .gguf or .npy", shown(path));
     const struct format *format = *found = &formats[i];
     if (format->holds == NULL || format->holds(type))
         return DONE;
@@ -211,6 +211,6 @@ int format_of_path(const char *path, inlay_element_type type, const struct forma
         if (format->holds((inlay_element_type)other))
             append(names, sizeof names, "%s%s", *names == '\0' ? "" : ", ", enum_name(ELEMENT_TYPES, other));
     }
-    return misused("--type %s: %s files have no such elements, but %s", enum_name(ELEMENT_TYPES, (int)type),
+    return misused("--type %s: %s files cannot store it; they store %s", enum_name(ELEMENT_TYPES, (int)type),
                    format->name, names);
 }

@@ -110,7 +110,7 @@ static int make_own_layer(struct embedding *e)
         spec->positions = &e->learned.view;
         TRY(weights_load(options->positions_file, (inlay_element_type)0, 0, &e->learned));
         if (spec->positions->dim != dim)
-            return failed("the positions in %s have dim %zu and the tokens %zu: both must have the same",
+            return failed("the positions in %s have dim %zu and the tokens %zu: they must be equal",
                           shown(options->positions_file), spec->positions->dim, dim);
     }
     /* A single pass wouldn't read cached positions again. A timed layer caches the positions it uses, up to
@@ -140,7 +140,7 @@ static int take_model_layer(struct embedding *e)
     if (e->spec->pooling == INLAY_POOLING_NONE)
         e->batch.padded_length = tokens->length;
     else if (options->plot != NULL)
-        return failed("--plot: the layer of %s makes one row of each sequence, not a picture", shown(options->model));
+        return failed("--plot: the layer of %s makes a single row per sequence: drop it", shown(options->model));
     return DONE;
 }
 

@@ -17,16 +17,16 @@
 static const char usage[] = "Usage: inlay embed --text STRING | --text-file FILE | --ids IDS [option ...]\n"
                             "\n"
                             "Computes out[b, s, :] = table[ids[b, s], :] * scale + position(start + s) and\n"
-                            "prints it, unless --out or --plot says where it goes.\n"
+                            "prints it, or writes it with --out or draws it with --plot.\n"
                             "\n"
-                            "Input, one kind of it; given again, each is one more sequence:\n";
+                            "Input, of one kind; repeat the option for more sequences:\n";
 
 static int parse_input(const struct option_rule *rule, void *target, const char *text)
 {
     struct embed_options *options = target;
     enum source source = (enum source)rule->least;
     if (options->source != SOURCE_NONE && options->source != source)
-        return misused("only one of --text, --text-file and --ids can be given, each as often as there are sequences");
+        return misused("give only one of --text, --text-file and --ids, once per sequence");
     options->source = source;
     options->input[options->inputs++] = text;
     return DONE;
@@ -44,7 +44,7 @@ static int parse_positions(const struct option_rule *rule, void *target, const c
     else if (strncmp(text, learned, sizeof learned - 1) == 0 && *options->positions_file != '\0')
         options->positions = POSITIONS_LEARNED;
     else
-        return misused("--%s %s is neither sinusoid, none nor learned:FILE.npy", rule->name, shown(text));
+        return misused("--%s %s must be sinusoid, none or learned:FILE.npy", rule->name, shown(text));
     return DONE;
 }
 
@@ -53,38 +53,37 @@ static int parse_positions(const struct option_rule *rule, void *target, const c
 static const struct option_rule rules[] = {
     {"text", "STRING", OPTION_PARSED, .least = SOURCE_TEXT, .parse = parse_input, .help = "a text"},
     {"text-file", "FILE", OPTION_PARSED, .least = SOURCE_FILE, .parse = parse_input,
-     .help = "a whole file as one text; - is standard input"},
+     .help = "a whole file as one text; - for stdin"},
     {"ids", "\"5 6 7\"", OPTION_PARSED, .least = SOURCE_IDS, .parse = parse_input,
      .help = "token ids, separated by spaces or commas"},
     {"length", "N", OPTION_INTEGER, FIELD(length), 1, INT32_MAX,
-     .help = "tokens of every sequence: pads with id 0 or cuts (default: the longest sequence)"},
+     .help = "tokens per sequence: pads with id 0 or truncates (default: the longest sequence)"},
     {"max-tokens", "N", OPTION_INTEGER, FIELD(max_tokens), 2, INT32_MAX,
-     .help = "size limit of the vocabulary, the first two words included; words beyond it become [UNK]",
-     .heading = "Texts are vectorized as Keras does it: ASCII lower-case, ASCII punctuation\n"
-                "deleted, split on white space. The vocabulary is that of the texts: '' is 0\n"
-                "(padding), [UNK] is 1, then words by falling frequency, ties by falling word.\n"},
+     .help = "maximum size of the vocabulary, including '' and [UNK]; other words become [UNK]",
+     .heading = "Texts are vectorized like Keras does: ASCII lowercase, ASCII punctuation\n"
+                "removed, split on whitespace. The vocabulary comes from the texts: '' is 0\n"
+                "(padding), [UNK] is 1, then words by descending frequency and word.\n"},
     {"print-vocab", NULL, OPTION_FLAG, FIELD(print_vocab),
-     .help = "print the vocabulary instead, one id and word per line"},
+     .help = "only print the vocabulary, one id and word per line"},
 
     {"table", "fixed|random|FILE.npy", OPTION_TEXT, FIELD(table_name),
-     .help = "the sinusoid itself, where row id is position id (default); uniform in [-1, 1), the same floats on every "
-             "machine; or [vocab, dim] from a file",
+     .help = "sinusoids, with position id in row id (default); uniform in [-1, 1), the same on every machine; or "
+             "[vocab, dim] from a file",
      .heading = "\nTable of token rows, [vocab, dim]:\n"},
     {"model", "FILE|DIR", OPTION_TEXT, FIELD(model),
-     .help = "the input layer of a model, as inlay model finds it: table, scale, positions and norm; needs --ids. With "
-             "--table NAME only that tensor is taken from it, and all else is as without --model"},
+     .help = "use the input layer of a model as found by inlay model: table, scale, positions and norm; needs --ids. "
+             "With --table NAME, use only that tensor"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
-     .help = "element type of the file (default: what its elements say, which are float32, float16, bfloat16 as '<u2', "
-             "or i8); scales and zero points lie beside it in FILE.scales.npy and FILE.zeros.npy, as inlay convert "
-             "writes them:"},
+     .help = "element type of the file (default: from its elements, which are float32, float16, bfloat16 as '<u2', or "
+             "i8); scales and zero points are in FILE.scales.npy and FILE.zeros.npy, as written by inlay convert:"},
     {"vocab", "N", OPTION_INTEGER, FIELD(vocab), 1, INLAY_POSITION_LIMIT,
-     .help = "rows (default: as many as the text or the ids need)"},
-    {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns (default: those of the file, or 512)"},
+     .help = "rows (default: as needed by the text or the ids)"},
+    {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns (default: from the file, or 512)"},
     {"seed", "N", OPTION_INTEGER, FIELD(seed), 0, (double)INT64_MAX, .help = "seed of the random table (default: 0)"},
-    {"scale", "none|sqrt|X", OPTION_SCALE, FIELD(scale), .help = "factor of token rows: 1 (default), sqrt(dim) or X"},
+    {"scale", "none|sqrt|X", OPTION_SCALE, FIELD(scale), .help = "scale of token rows: 1 (default), sqrt(dim) or X"},
 
     {"positions", "sinusoid|none|learned:FILE.npy", OPTION_PARSED, .parse = parse_positions,
-     .help = "what is added to token rows (default: sinusoid)", .heading = "\nPositions:\n"},
+     .help = "position vectors to add (default: sinusoid)", .heading = "\nPositions:\n"},
     {"start", "N", OPTION_INTEGER, FIELD(start), 0, INLAY_POSITION_LIMIT - 1,
      .help = "position of the first token (default: 0)"},
     {"base", "X", OPTION_REAL, FIELD(base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
@@ -93,14 +92,14 @@ static const struct option_rule rules[] = {
 
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out), .help = "write float32 [batch, seq, dim]; - is stdout",
      .heading = "\nOutput:\n"},
-    {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw heat maps, a panel per sequence; - is stdout"},
+    {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw heat maps, one panel per sequence; - is stdout"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST,
      .help = "threads of the forward pass (default: 1)"},
     {"explain", NULL, OPTION_FLAG, FIELD(explain),
-     .help = "print the plan of the forward pass instead: its route and where positions come from, with reasons"},
+     .help = "only print the plan of the forward pass: its route and the source of positions, with reasons"},
     {"time", NULL, OPTION_FLAG, FIELD(time),
-     .help = "print to stderr how long the forward pass takes, beside a memcpy of the same rows"},
+     .help = "print the time of the forward pass to stderr, compared with a memcpy of the same rows"},
     {.name = NULL},
 };
 
@@ -112,36 +111,37 @@ static int check_together(struct embed_options *options, const struct command_li
     else if (name != NULL && strcmp(name, "fixed") != 0)
         options->table = strcmp(name, "random") == 0 ? TABLE_RANDOM : TABLE_FILE;
     if (options->table == TABLE_FILE && !inlay_ends_in(name, ".npy"))
-        return misused("--table %s is neither fixed, random nor a file that ends in .npy", shown(name));
+        return misused("--table %s must be fixed, random or a .npy file", shown(name));
     const bool layer = options->table == TABLE_LAYER;
     const bool sinusoid = options->table == TABLE_FIXED || options->positions == POSITIONS_SINUSOID;
     const struct refusal refusals[] = {
         {{"vocab", "dim", "seed", "scale", "positions", "base", "layout"},
          when(layer),
-         "--%s is what the layer of --model brings: drop it, or name a tensor by --table"},
+         "--%s is defined by the layer of --model: drop it, or name a tensor with --table"},
         {{"text", "text-file"},
          when(layer),
-         "the layer of --model takes tokens of its own tokenizer: give --ids, or name a tensor by --table whose rows "
-         "are the words of the text"},
+         "the layer of --model needs ids of its own tokenizer: give --ids, or use --table to name a tensor with one "
+         "row per word"},
         {{"table-type"}, when(options->table != TABLE_FILE), "--table-type is the element type of --table FILE.npy"},
         {{"seed"}, when(options->table != TABLE_RANDOM), "--seed is the seed of --table random"},
         {{"start"},
          when(options->positions == POSITIONS_NONE),
-         "--start is the first position, and --positions none has none"},
-        {{"base", "layout"}, when(!sinusoid), "--%s belongs to a sinusoid, and neither --table nor --positions is one"},
-        {{"max-tokens"}, "ids", "--max-tokens limits the vocabulary of a text, and --ids has none"},
-        {{"print-vocab"}, "ids", "--print-vocab prints the vocabulary of a text, and --ids has none"},
+         "--start is the first position, but --positions none has no positions"},
+        {{"base", "layout"},
+         when(!sinusoid),
+         "--%s only applies to sinusoids, but neither --table nor --positions is one"},
+        {{"max-tokens"}, "ids", "--max-tokens limits the vocabulary of a text, but --ids has none"},
+        {{"print-vocab"}, "ids", "--print-vocab prints the vocabulary of a text, but --ids has none"},
         {{"out", "plot", "force", "threads", "explain", "time"},
          "print-vocab",
-         "--print-vocab prints the vocabulary and ends: drop --%s"},
-        {{"out", "plot", "time"}, "explain", "--explain prints the plan and ends: drop --%s"},
-        {{"time"}, "model", "--time compares with a copy of rows in memory, and those of --model lie in a file"},
+         "--print-vocab only prints the vocabulary: drop --%s"},
+        {{"out", "plot", "time"}, "explain", "--explain only prints the plan: drop --%s"},
+        {{"time"}, "model", "--time compares with a copy of rows in memory, but those of --model are in a file"},
         {.why = NULL},
     };
     TRY(options_refuse(line, refusals));
     options->has_start = option_given(line, "start");
-    return options->source != SOURCE_NONE ? DONE
-                                          : misused("there is nothing to embed: give --text, --text-file or --ids");
+    return options->source != SOURCE_NONE ? DONE : misused("nothing to embed: give --text, --text-file or --ids");
 }
 
 int embed_options_parse(int argc, char **argv, struct embed_options *options)

@@ -129,7 +129,7 @@ static int read_ids(const struct embed_options *options, struct id_lists *lists)
     for (size_t i = 0; i < options->inputs; i++) {
         TRY(id_lists_add(lists, "--ids", NULL, options->input[i], strlen(options->input[i])));
         if (id_list_length(lists, i) == 0)
-            return misused("--ids %s holds no ids", shown(options->input[i]));
+            return misused("--ids %s has no ids", shown(options->input[i]));
     }
     return DONE;
 }

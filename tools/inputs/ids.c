@@ -47,9 +47,8 @@ int id_lists_add(struct id_lists *lists, const char *option, const char *path, c
             end++;
         if (!number_int64(text + at, end - at, &ids[count]))
             return message(path != NULL ? FAILED : MISUSED,
-                           "%s%s%s: '%s' is not an id: ids are integers of 64 bits, separated by spaces or commas",
-                           option, path != NULL ? " " : "", path != NULL ? shown(path) : "",
-                           escaped(text + at, end - at));
+                           "%s%s%s: '%s' is not an id: ids are 64-bit integers, separated by spaces or commas", option,
+                           path != NULL ? " " : "", path != NULL ? shown(path) : "", escaped(text + at, end - at));
         count++;
     }
     end_list(lists, count);

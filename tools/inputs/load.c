@@ -53,7 +53,7 @@ static int read_text(int file, const char *path, char **text, size_t *size)
         if (*size < room)
             return DONE;
     }
-    return failed("%s has more than %zu MiB, which is no text to read at once", shown(path), TEXT_LIMIT >> 20);
+    return failed("%s is larger than %zu MiB, the limit for text files", shown(path), TEXT_LIMIT >> 20);
 }
 
 int load_text(const char *path, char **text, size_t *size)
@@ -77,7 +77,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     static const char *const names[] = {[NPY_TABLE] = "table",
                                         [NPY_LIST] = "list of numbers",
                                         [NPY_INTEGERS] = "list of integers",
-                                        [NPY_BESIDE] = "array of a table"};
+                                        [NPY_BESIDE] = "scale or zero-point array"};
     const char *what = names[kind];
     struct stat status;
     if (fstat(file, &status) != 0)
@@ -91,7 +91,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     size_t got;
     TRY(read_full(file, path, head, head_bytes, &got));
     if (!inlay_npy_parse(head, got, (uint64_t)status.st_size, kind, npy))
-        return failed("%s is no %s: %s", shown(path), what, npy->why);
+        return failed("%s is not a %s: %s", shown(path), what, npy->why);
 
     /* inlay_npy_parse has checked that the rest of the file has this size. */
     size_t bytes = npy->rows * npy->dim * npy->element_bytes;

@@ -97,9 +97,9 @@ static int read_list(const char *option, const char *name, bool is_file, const c
         if (number_double(text, size, &numbers->values[numbers->n]))
             numbers->n++;
         else if (is_file)
-            return failed("%s %s, line %zu: '%s' is no number", option, shown(name), place, escaped(text, size));
+            return failed("%s %s, line %zu: '%s' is not a number", option, shown(name), place, escaped(text, size));
         else
-            return misused("%s %s: '%s' is no number", option, shown(name), escaped(text, size));
+            return misused("%s %s: '%s' is not a number", option, shown(name), escaped(text, size));
     }
     return DONE;
 }
@@ -144,7 +144,7 @@ int numbers_read(const char *option, const char *text, double least, double most
         double value = numbers->values[i];
         /* Also rejects NaN, which a .npy file can contain. */
         if (!(value >= least && value <= most))
-            return message(is_file ? FAILED : MISUSED, "%s %s: number %zu, %.17g, is not from %.17g to %.17g", option,
+            return message(is_file ? FAILED : MISUSED, "%s %s: number %zu, %.17g, must be from %.17g to %.17g", option,
                            shown(text), i + 1, value, least, most);
     }
     return DONE;

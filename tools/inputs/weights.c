@@ -77,21 +77,20 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
     if (type == 0)
         type = inlay_npy_type(npy->element)->element;
     if (type == 0)
-        return failed("%s has elements '%s': say by --table-type of which type the table is", shown(path), descr);
+        return failed("%s has elements '%s': give the element type with --table-type", shown(path), descr);
     const char *name = enum_name(ELEMENT_TYPES, (int)type), *wanted = inlay_npy_type(stored_element(type))->name;
     if (stored_element(type) != npy->element)
-        return failed("%s has elements '%s', and a table of %s has '%s'", shown(path), descr, name, wanted);
+        return failed("%s has elements '%s', but a table of %s has '%s'", shown(path), descr, name, wanted);
     if (dim == 0 || stored_array(ARRAY_DATA, type, npy->rows, dim, 0).shape[1] != npy->dim)
         dim = stored_dim(type, npy->dim);
     if (dim == 0)
-        return failed("%s has rows of %zu bytes, and no row of %s has as many", shown(path), npy->dim, name);
+        return failed("%s has rows of %zu bytes, which no dim of %s gives", shown(path), npy->dim, name);
     weights->view = inlay_table_of(type, weights->arrays[ARRAY_DATA], npy->rows, dim, inlay_table_row_bytes(type, dim));
     weights->view.group = stored_in_groups(type) ? 32 : 0; /* until its scales are loaded */
     return DONE;
 }
 
-/* Returns the columns per scale, given by the number of scales. Returns 32 if they don't divide evenly; the shape check
-   then fails. */
+/* Returns the columns per scale: 64 or 128 if the number of scales fits, otherwise 32. The shape is checked later. */
 static uint32_t group_of(const inlay_table *table, const struct npy *scales)
 {
     return table->dim == 64 * scales->dim ? 64 : table->dim == 128 * scales->dim ? 128 : 32;
@@ -111,9 +110,9 @@ static int check_beside(const char *path, int which, const struct npy *npy, cons
     char found[80], needed[80];
     describe_array(&there, found);
     describe_array(wanted, needed);
-    return strcmp(found, needed) == 0 ? DONE
-                                      : failed("the %s beside %s are %s, and the table needs %s", stored_names[which],
-                                               shown(path), found, needed);
+    return strcmp(found, needed) == 0
+               ? DONE
+               : failed("the %s of %s are %s, but the table needs %s", stored_names[which], shown(path), found, needed);
 }
 
 /* Loads the scales or zero points of a table, if any. */
@@ -172,9 +171,10 @@ static int find_table(const char *path, const inlay_file *file, const char **nam
         *name = tensor->name;
         found++;
     }
-    return found == 1 ? DONE
-                      : failed("%s has %zu tensors that can be tables: name one by --table, as inlay model lists them",
-                               shown(path), found);
+    return found == 1
+               ? DONE
+               : failed("%s has %zu tensors that can be tables: choose one with --table (inlay model lists them)",
+                        shown(path), found);
 }
 
 int weights_map(const char *path, const char **name, size_t dim, struct weights *weights)
@@ -187,8 +187,8 @@ int weights_map(const char *path, const char **name, size_t dim, struct weights 
     /* Scales next to a .npy file are not looked for here, nor found by the name of a folder or a link. */
     const inlay_file_tensor *tensor = inlay_file_tensor_named(weights->model.file, *name);
     if (tensor != NULL && strcmp(tensor->type, inlay_npy_type(NPY_I1)->name) == 0)
-        return failed("%s has int8 of a .npy file, whose scales may lie beside it: give the path that ends in .npy, to "
-                      "inlay embed by --table without --model",
+        return failed("%s is int8 from a .npy file and may have scales in a second file: give the path that ends in "
+                      ".npy (inlay embed: as --table, without --model)",
                       shown(path));
     if (inlay_file_table_of(weights->model.file, *name, &table, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);

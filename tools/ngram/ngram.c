@@ -62,7 +62,7 @@ static int read_spec(struct hashing *h)
     if (options->token_map != NULL)
         TRY(ngram_spec_map(options->token_map, &h->file));
     else if (h->file.map_required)
-        return failed("%s has no token map, and its rows depend on one: give --token-map", shown(options->spec));
+        return failed("%s has no token map, but its rows depend on one: give --token-map", shown(options->spec));
     if (options->end_column > (int64_t)spec->column_count)
         return failed("--column %" PRId64 ":%" PRId64 " is past the last column: %s has %zu", options->first_column,
                       options->end_column, shown(options->spec), spec->column_count);
@@ -100,7 +100,7 @@ static int read_histories(struct hashing *h)
         TRY(id_lists_add(&h->histories, "--history", NULL, ids, strlen(ids)));
         size_t length = id_list_length(&h->histories, i);
         if (length > most)
-            return failed("--history %s has %zu ids, and the n-grams of %s have at most %zu before a token", shown(ids),
+            return failed("--history %s has %zu ids, but the n-grams of %s use at most %zu before a token", shown(ids),
                           length, shown(options->spec), most);
         h->history_lengths[i] = (uint32_t)length;
         memcpy(h->history + (i + 1) * most - length, h->histories.ids + h->histories.offsets[i],
@@ -183,11 +183,11 @@ static int load_table(struct hashing *h, size_t i, size_t rows, const char *path
     const inlay_table *table = &h->weights[i].view;
     TRY(weights_load(path, options->table_type, (size_t)options->dim, &h->weights[i]));
     if (h->dim != 0 && h->dim != table->dim)
-        return failed("%s has dim %zu and %s %zu: all tables must have the same", shown(path), table->dim,
+        return failed("%s has dim %zu and %s %zu: all tables need the same dim", shown(path), table->dim,
                       shown(options->given[0].table), h->dim);
     if (table->rows < rows)
-        return failed("%s has %zu rows, and the columns of %s reach %zu", shown(path), table->rows,
-                      shown(options->spec), rows);
+        return failed("%s has %zu rows, but the columns of %s need %zu", shown(path), table->rows, shown(options->spec),
+                      rows);
     return DONE;
 }
 
@@ -202,7 +202,7 @@ static int prepare_tables(struct hashing *h)
     for (size_t i = 0; i < n; i++)
         needed += rows_needed(&h->file.spec, i) > 0;
     if (files && options->tables != needed)
-        return failed("the columns take rows of %zu of the tables of %s, and --table names %zu: give one for each",
+        return failed("the columns use %zu of the tables of %s, but --table is given %zu times: give one for each",
                       needed, shown(options->spec), options->tables);
     if (random)
         TRY(make_row_ids(h));

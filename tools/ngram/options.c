@@ -15,9 +15,9 @@
 
 static const char usage[] = "Usage: inlay ngram --spec FILE.json | --model FILE|DIR --ids IDS [option ...]\n"
                             "\n"
-                            "Hashes the n-grams that end in each token, as the spec says, to one row of a\n"
-                            "table for each of its columns. Prints row ids, a line for each token, or with\n"
-                            "--table the rows, unless --out says where they go.\n"
+                            "Hashes the n-grams that end at each token to table rows, one per column of the\n"
+                            "spec. Prints row ids, one line per token, or with --table the rows. With --out\n"
+                            "they are written to a file instead.\n"
                             "\n";
 
 static int parse_input(const struct option_rule *rule, void *target, const char *text)
@@ -56,9 +56,9 @@ static int parse_table(const struct option_rule *rule, void *target, const char 
                            : strcmp(text, "model") == 0 ? ROWS_OF_MODEL
                                                         : ROWS_OF_FILES;
     if (rows == ROWS_OF_FILES && !inlay_ends_in(text, ".npy"))
-        return misused("--%s %s is neither random, model nor a file that ends in .npy", rule->name, shown(text));
+        return misused("--%s %s must be random, model or a .npy file", rule->name, shown(text));
     if (options->tables > 0 && (rows != ROWS_OF_FILES || options->rows != ROWS_OF_FILES))
-        return misused("--table %s stands for all tables: give it once, or files only",
+        return misused("--table %s is for all tables: give it once, or give only files",
                        rows != ROWS_OF_FILES ? text : options->given[0].table);
     options->rows = rows;
     options->given[options->tables++].table = text;
@@ -69,66 +69,61 @@ static int parse_table(const struct option_rule *rule, void *target, const char 
 
 static const struct option_rule rules[] = {
     {"spec", "FILE.json", OPTION_TEXT, FIELD(spec),
-     .help = "the fields of inlay_ngram_spec by their names, as the files in examples/ngram have them; - is standard "
-             "input",
-     .heading = "Spec:\n"},
+     .help = "the fields of inlay_ngram_spec by name, as in examples/ngram; - for stdin", .heading = "Spec:\n"},
     {"model", "FILE|DIR", OPTION_TEXT, FIELD(spec),
-     .help = "a model with n-grams, as inlay model finds them: Qwen4Exp or Engram"},
+     .help = "a model with n-grams as found by inlay model: Qwen4Exp or Engram"},
     {"layer", "N", OPTION_INTEGER, FIELD(layer), 0, INT32_MAX,
-     .help = "the layer of the model whose n-grams they are (default: the only one that has some)"},
+     .help = "the layer with the n-grams (default: the only one)"},
     {"token-map", "FILE.npy", OPTION_TEXT, FIELD(token_map),
-     .help = "a number for each id, int32, uint32 or int64 [vocab], where the spec does not have them"},
+     .help = "a number per id, int32, uint32 or int64 [vocab], if not in the spec"},
     {"column", "FIRST:END", OPTION_PARSED, .parse = parse_column,
-     .help = "columns FIRST to END - 1, such as those of one layer (default: all)"},
+     .help = "columns FIRST to END - 1, e.g. of one layer (default: all)"},
 
     {"ids", "\"5 6 7\"", OPTION_PARSED, .least = 0, .parse = parse_input,
-     .help = "token ids, separated by spaces or commas",
-     .heading = "\nInput; given again, each is one more sequence:\n"},
+     .help = "token ids, separated by spaces or commas", .heading = "\nInput; repeat the option for more sequences:\n"},
     {"ids-file", "FILE", OPTION_PARSED, .least = 1, .parse = parse_input,
-     .help = "a file of ids: text, or integers in a .npy file; - is standard input"},
+     .help = "a file of ids: text, or integers in a .npy file; - for stdin"},
     {"history", "\"3 4\"", OPTION_PARSED, .parse = parse_history,
-     .help =
-         "ids before a sequence, the oldest first: one fewer than the longest n-gram has, or fewer, which means that "
-         "the sequence begins with them. Once for each sequence, or not at all"},
+     .help = "ids before a sequence, oldest first: one fewer than the longest n-gram, or fewer if the text starts "
+             "there. Once per sequence, or not at all"},
 
     {"table", "random|model|FILE.npy", OPTION_PARSED, .parse = parse_table,
-     .help =
-         "rows [rows, dim]; once for each table that these columns name, in their order. random and model stand for "
-         "all of them: uniform in [-1, 1), the same floats on every machine; or those of the model",
-     .heading = "\nRows; without --table row ids are the result:\n"},
+     .help = "rows [rows, dim]; once per table that the columns use, in order. random and model apply to all tables: "
+             "uniform in [-1, 1), the same on every machine; or those of the model",
+     .heading = "\nRows; without --table, the result is row ids:\n"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
-     .help = "element type of the files, where their elements do not say it; see inlay embed --help for scales:"},
+     .help = "element type of the files, if their elements don't determine it; see inlay embed --help for scales:"},
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns of a random table (default: 64)"},
     {"seed", "N", OPTION_INTEGER, FIELD(seed), 0, (double)INT32_MAX,
-     .help = "seed of the first random table; the next one has the next seed (default: 0)"},
-    {"scale", "none|sqrt|X", OPTION_SCALE, FIELD(scale), .help = "factor of rows: 1 (default), sqrt(dim) or X"},
+     .help = "seed of the first random table, incremented for each further one (default: 0)"},
+    {"scale", "none|sqrt|X", OPTION_SCALE, FIELD(scale), .help = "scale of rows: 1 (default), sqrt(dim) or X"},
     {"combine", NULL, OPTION_NAME, FIELD(combine), 1, .names = COMBINES,
-     .help = "the rows of a token one by one (default), or their sum"},
+     .help = "keep the rows of a token separate (default), or add them"},
 
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
      .help = "write int64 [tokens, columns] of row ids, or rows [tokens, columns, dim] or [tokens, dim]; - is stdout",
      .heading = "\nOutput:\n"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .names = TYPES,
-     .help = "type of the rows that are written (default: float32); bfloat16 as '<u2'"},
-    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST, .help = "threads of the pass (default: 1)"},
+     .help = "type of the written rows (default: float32); bfloat16 as '<u2'"},
+    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST, .help = "threads (default: 1)"},
     {.name = NULL},
 };
 
 static int check_together(struct ngram_options *options, const struct command_line *line)
 {
     if (options->spec == NULL)
-        return misused("--spec is missing, or --model: the file that says how n-grams are hashed");
+        return misused("--spec or --model is missing: the file that defines the n-grams");
     const enum ngram_rows rows = options->rows;
     options->is_model = option_given(line, "model");
     const struct refusal refusals[] = {
-        {{"spec"}, "model", "--spec and --model both say how n-grams are hashed: give one of them"},
-        {{"token-map"}, "model", "--token-map belongs to a spec, and --model brings its own"},
-        {{"layer"}, when(!options->is_model), "--layer: there is no --model"},
-        {{"table"}, when(!options->is_model && rows == ROWS_OF_MODEL), "--table model: there is no --model"},
+        {{"spec"}, "model", "--spec and --model both define the n-grams: give one of them"},
+        {{"token-map"}, "model", "--token-map is for --spec: a --model has its own"},
+        {{"layer"}, when(!options->is_model), "--layer needs --model"},
+        {{"table"}, when(!options->is_model && rows == ROWS_OF_MODEL), "--table model needs --model"},
         {{"ids-file"},
          when(options->reads_stdin && !options->is_model && strcmp(options->spec, "-") == 0),
-         "--spec - and --ids-file - both read standard input: name a file"},
+         "--spec - and --ids-file - both read standard input: give a file for one of them"},
         {{"table-type", "dim", "seed", "scale", "combine", "dtype"},
          when(rows == ROWS_NONE),
          "--%s has no effect on row ids: give --table"},
@@ -139,9 +134,9 @@ static int check_together(struct ngram_options *options, const struct command_li
     };
     TRY(options_refuse(line, refusals));
     if (options->sequences == 0)
-        return misused("there is nothing to hash: give --ids or --ids-file");
+        return misused("nothing to hash: give --ids or --ids-file");
     if (options->histories != 0 && options->histories != options->sequences)
-        return misused("%zu --history for %zu sequences: give one for each, '' where there is none", options->histories,
+        return misused("%zu --history for %zu sequences: give one for each, '' if it is empty", options->histories,
                        options->sequences);
     return DONE;
 }

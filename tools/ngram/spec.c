@@ -143,11 +143,11 @@ static int take_vector(struct value vector, struct ngram_spec *spec, void *multi
 {
     const size_t length = spec->spec.length, n = count_of(vector);
     char wanted[80];
-    snprintf(wanted, sizeof wanted, "an array of %zu multipliers, as many as length says", length);
+    snprintf(wanted, sizeof wanted, "an array of %zu multipliers (length)", length);
     if (kind_of(vector) != '[')
         return refuse(vector, wanted);
     if (n != length)
-        return failed("%s: %s has %zu multipliers, not %zu as length says", shown(vector.path), vector.name, n, length);
+        return failed("%s: %s has %zu multipliers, but length is %zu", shown(vector.path), vector.name, n, length);
     return take_elements(vector, spec, take_integer, multipliers, bytes / length);
 }
 
@@ -157,7 +157,7 @@ static int take_token_map(struct value value, struct ngram_spec *spec)
     void *map = NULL;
     spec->map_required = is_string(value, "required");
     if (!spec->map_required && kind_of(value) != '[')
-        return refuse(value, "an array of numbers, or \"required\" where --token-map is to give it");
+        return refuse(value, "an array of numbers, or \"required\" if --token-map gives it");
     if (!spec->map_required)
         TRY(take_array(value, n, n, spec, take_integer, sizeof(uint32_t), &map, &n));
     spec->spec.token_map = map;
@@ -276,7 +276,7 @@ static int refuse_text(const char *path, const struct inlay_json *json)
         line += *at == '\n';
     if (json->status == INLAY_FILE_ERROR_NO_MEMORY)
         out_of_memory(shown(path), (double)(json->end - json->begin));
-    return failed("%s, line %zu, cannot be read as JSON: %s%s%s", shown(path), line, json->problem,
+    return failed("%s, line %zu, is not JSON: %s%s%s", shown(path), line, json->problem,
                   json->repeated.size > 0 ? ": " : "", escaped(json->repeated.bytes, json->repeated.size));
 }
 
@@ -305,7 +305,7 @@ int ngram_spec_map(const char *path, struct ngram_spec *spec)
     TRY(load_npy(path, NPY_INTEGERS, &npy, &data));
     keep(spec, data);
     if (npy.rows != vocab)
-        return failed("--token-map %s has %zu numbers, and the spec has a vocab of %zu", shown(path), npy.rows, vocab);
+        return failed("--token-map %s has %zu numbers, but the spec has vocab %zu", shown(path), npy.rows, vocab);
     uint32_t *map = keep(spec, xcalloc(vocab, sizeof *map, "the token map"));
     spec->spec.token_map = map;
     for (size_t i = 0; i < vocab; i++) {

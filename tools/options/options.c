@@ -54,10 +54,10 @@ static int take_name(const struct option_rule *rule, const char *text, unsigned 
     }
     const bool few = value <= LISTED_MOST;
     if (few)
-        join_names(rule, ", ", " and ", names);
+        join_names(rule, ", ", " or ", names);
     else
         nearest_append(&nearest, "", names, sizeof names);
-    return misused("--%s %s is %s%s", rule->name, shown(text), few ? "none of " : "unknown, and ", names);
+    return misused(few ? "--%s %s must be %s" : "--%s %s is unknown: %s", rule->name, shown(text), names);
 }
 
 /* ---- Help ------------------------------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static int take_scale(const struct option_rule *rule, const char *text, struct s
     *scale = (struct scale){inlay_name_equal(text, "sqrt"), 1};
     if (scale->is_sqrt || inlay_name_equal(text, "none") || number_float(text, &scale->value))
         return DONE;
-    return misused("--%s %s is neither none, sqrt nor a number that float32 holds", rule->name, shown(text));
+    return misused("--%s %s must be none, sqrt or a number in the range of float32", rule->name, shown(text));
 }
 
 static int take_value(const struct option_rule *rule, const char *text, void *options)
@@ -167,7 +167,7 @@ static int bad_option(const struct option_rule *rules, int option, char **argv)
     if (option == ':')
         return misused("%s needs a value", shown(last));
     if (optopt >= FIRST)
-        return misused("%s has a value, and the option takes none", shown(last));
+        return misused("%s has a value, but the option takes none", shown(last));
     if (optopt != 0)
         return misused("unknown option %s: see inlay %s --help", shown((char[]){'-', (char)optopt, '\0'}), argv[0]);
     char names[TEXT_BYTES] = "";

@@ -48,7 +48,7 @@ int threads_start(int64_t n, const inlay_executor **executor)
         return DONE;
     pthreadpool_t pool = can_start((size_t)n - 1) ? pthreadpool_create((size_t)n) : NULL;
     if (pool == NULL)
-        return failed("--threads %" PRId64 ": the system does not start as many", n);
+        return failed("--threads %" PRId64 ": the system cannot start that many", n);
     pooled = inlay_executor_pthreadpool(pool);
     *executor = &pooled;
     return DONE;
@@ -61,7 +61,7 @@ const char threads_library[] = "none";
 int threads_start(int64_t n, const inlay_executor **executor)
 {
     (void)executor;
-    return n == 1 ? DONE : failed("--threads %" PRId64 ": this inlay was built without pthreadpool: drop it", n);
+    return n == 1 ? DONE : failed("--threads %" PRId64 ": inlay was built without pthreadpool: drop it", n);
 }
 
 #endif

@@ -16,7 +16,7 @@
 #include "inputs/opened.h"
 #include "text/message.h"
 
-const char output_force_help[] = "replace files that exist; what the command reads is never replaced";
+const char output_force_help[] = "replace existing files; inputs are never replaced";
 
 /* The outputs of the run, once one has been opened. */
 static struct outputs *opened;
@@ -96,7 +96,7 @@ static int check_target(const struct output *output, bool force)
     const char *input = input_named(&status);
     if (input != NULL)
         return failed("cannot write %s: it is the same file as %s, which this command reads", name_of(output), input);
-    return force ? DONE : failed("cannot write %s: it exists already; --force replaces it", name_of(output));
+    return force ? DONE : failed("cannot write %s: it already exists; use --force to replace it", name_of(output));
 }
 
 /* Opens a pipe, a device or the like. */
@@ -171,7 +171,7 @@ int outputs_add(struct outputs *outputs, struct output *output, const char *opti
     for (size_t i = 0; i < OUTPUTS; i++) {
         const struct output *other = &outputs->all[i];
         if (other != output && other->stream != NULL && same_output(other, output))
-            return misused("%s and %s both name %s: give them two files", other->option, option, name_of(other));
+            return misused("%s and %s both write %s: give two files", other->option, option, name_of(other));
     }
     return DONE;
 }
@@ -179,7 +179,7 @@ int outputs_add(struct outputs *outputs, struct output *output, const char *opti
 int outputs_open(struct outputs *outputs, const char *out, const char *plot)
 {
     if (outputs->force && out == NULL && plot == NULL)
-        return misused("--force replaces files that exist, and no option names one");
+        return misused("--force replaces existing output files, but no option names a file");
     if (out != NULL)
         TRY(outputs_add(outputs, &outputs->out, "--out", out));
     return plot != NULL ? outputs_add(outputs, &outputs->plot, "--plot", plot) : DONE;

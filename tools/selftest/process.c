@@ -137,7 +137,7 @@ struct child child_start(const char *isa, size_t first, size_t count, bool copie
     const pid_t pid = pipe(ends) == 0 ? fork() : -1;
     FILE *pipe_end = pid < 0 ? NULL : pid == 0 ? fdopen(ends[1], "wb") : fdopen(ends[0], "rb");
     if (pipe_end == NULL)
-        exit(failed("no child process: %s", strerror(errno)));
+        exit(failed("cannot start a child process: %s", strerror(errno)));
     close(pid == 0 ? ends[0] : ends[1]);
     if (pid != 0)
         return (struct child){pid, pipe_end};

@@ -21,11 +21,11 @@
 
 static const char usage[] = "Usage: inlay selftest [--quiet]\n"
                             "\n"
-                            "Checks the promises of the library on this machine: the results of every ISA\n"
-                            "that runs here have the bits that scalar and all other machines compute, for\n"
-                            "calls cut into parts, at odd addresses and in other rounding modes too; golden\n"
-                            "values of other programs; and errors that write nothing. Prints what passed on\n"
-                            "each ISA, then one line to paste into a report.\n"
+                            "Checks the library on this machine. Every ISA that runs here must compute the\n"
+                            "same bits as scalar and as other machines, also for calls split into parts, at\n"
+                            "odd addresses and in other rounding modes. Also checks golden values of other\n"
+                            "programs, and errors, which must write nothing. Prints the checks passed on\n"
+                            "each ISA, then one line to paste into a bug report.\n"
                             "\n";
 
 struct selftest_options {
@@ -33,12 +33,12 @@ struct selftest_options {
 };
 
 static const struct option_rule rules[] = {
-    {"quiet", NULL, OPTION_FLAG, offsetof(struct selftest_options, quiet), .help = "print that line only"},
+    {"quiet", NULL, OPTION_FLAG, offsetof(struct selftest_options, quiet), .help = "only print that line"},
     {"digests", NULL, OPTION_FLAG, offsetof(struct selftest_options, digests),
-     .help = "print the digests of scalar, as the sources of the command keep them, and compare nothing"},
+     .help = "only print the digests of scalar, as stored in the sources"},
     {.name = NULL,
      .heading = "\n"
-                "INLAY_ISA in the environment changes no check and is named in the line. Exit\n"
+                "INLAY_ISA in the environment affects no check, but is shown in that line. Exit\n"
                 "codes: 0 all checks passed, 1 some failed, 2 wrong usage.\n"},
 };
 
@@ -78,7 +78,7 @@ static void compare(struct tally *tally, const char *isa, size_t check, const st
     if (found->fault[0] != '\0')
         fail(tally, isa, check_name(check), found->fault);
     else if (check + 1 >= sizeof kept / sizeof *kept)
-        fail(tally, isa, check_name(check), "the command keeps no digest of it");
+        fail(tally, isa, check_name(check), "no digest is stored for it");
     else if (found->hash != kept[check])
         fail(tally, isa, check_name(check), first_difference(isa, check));
 }
@@ -96,7 +96,8 @@ static void test_isa(struct tally *tally, const char *isa, size_t checks)
     child_end(child, end);
     const size_t passed = n - tally->failed_here;
     if (end[0] != '\0' || n < checks)
-        fail(tally, isa, n < checks ? check_name(n) : "the end", end[0] != '\0' ? end : "the child ends early");
+        fail(tally, isa, n < checks ? check_name(n) : "the end",
+             end[0] != '\0' ? end : "the child process ended early");
     tally->checks += checks;
     if (!tally->quiet)
         printf("%-9s %zu of %zu checks passed\n", isa, passed, checks);
@@ -214,7 +215,7 @@ int command_selftest(int argc, char **argv)
     }
     tally.checks++;
     if (!chooses_best())
-        fail(&tally, "dispatch", "the ISA in use", "the best one that runs here is not chosen");
+        fail(&tally, "dispatch", "the ISA in use", "not the best one that runs here");
     print_line(&tally, seconds_now() - begin);
     return tally.failed == 0 ? DONE : FAILED;
 }

@@ -46,7 +46,7 @@ static void *trial_storage(struct trial *trial, const struct array *array)
     return array->rank > 0 ? trial_array(trial, array_bytes(array)) : NULL;
 }
 
-/* Grouped types without zero points hold no negative values, so they always get zero points. */
+/* INLAY_U4_GROUPED_FLAT without zero points holds no negative values, so grouped types always get them. */
 static void quantize_run(struct trial *trial, size_t item)
 {
     enum { ROWS = 29, DIM = 512 };

@@ -21,9 +21,9 @@ static int read_range(const char *text, const char *colon, struct generator *g)
 {
     int64_t end;
     if (!number_int64(text, (size_t)(colon - text), &g->first) || !number_int64(colon + 1, strlen(colon + 1), &end))
-        return misused("--positions %s is not A:B, two integers", shown(text));
+        return misused("--positions %s must be A:B, two integers", shown(text));
     if (g->first < 0 || g->first >= end || end > INLAY_POSITION_LIMIT)
-        return misused("--positions %s is no range of positions: 0 <= A < B <= %" PRId64, shown(text),
+        return misused("--positions %s is not a range of positions: 0 <= A < B <= %" PRId64, shown(text),
                        INLAY_POSITION_LIMIT);
     g->is_range = true;
     g->n = (size_t)(end - g->first);
@@ -37,7 +37,7 @@ static int read_positions(const struct table_options *options, struct generator 
     if (colon != NULL && text[0] != '@')
         return read_range(text, colon, g);
     if (text[0] == '\0')
-        return misused("--positions '' is neither A:B, numbers X,Y,... nor a file, @FILE");
+        return misused("--positions '' must be A:B, numbers X,Y,... or a file, @FILE");
     TRY(numbers_read("--positions", text, -most, most, &g->list));
     g->n = g->list.n;
     return options->rope ? misused("--rope makes tables of consecutive positions: give --positions as A:B") : DONE;
@@ -52,8 +52,8 @@ static int read_list(const char *option, const char *text, double least, double 
         return DONE;
     TRY(numbers_read(option, text, least, most, list));
     return list->n == frequencies ? DONE
-                                  : failed("%s %s has %zu numbers, and the columns of --dim %zu need %zu", option,
-                                           shown(text), list->n, spec->dim, frequencies);
+                                  : failed("%s %s has %zu numbers, but --dim %zu needs %zu", option, shown(text),
+                                           list->n, spec->dim, frequencies);
 }
 
 /* Computes the frequencies of --rope. */

@@ -14,10 +14,10 @@
 static const char usage[] = "Usage: inlay table --dim D --positions LIST [option ...]\n"
                             "\n"
                             "Computes a table [positions, D] of sinusoids, or with --rope a rotary table,\n"
-                            "and prints it, unless --out, --plot or --compare says what becomes of it.\n"
-                            "A LIST is X,Y,... or FILE.npy (float32, float64, int32 or int64 [n]) or @FILE,\n"
-                            "a text with one number per line, where # begins a comment; @- is standard\n"
-                            "input.\n"
+                            "and prints it, or writes it (--out), draws it (--plot) or compares it with\n"
+                            "another recipe (--compare). A LIST is X,Y,... or FILE.npy (float32, float64,\n"
+                            "int32 or int64 [n]) or @FILE, text with one number per line and # comments; @-\n"
+                            "is stdin.\n"
                             "\n";
 
 /* Sets of rotary scalings, for the field `modes` of the rules. */
@@ -46,11 +46,10 @@ static const struct option_rule rules[] = {
              "2^31"},
 
     {"recipe", "NAME", OPTION_NAME, FIELD(spec.recipe), 0, .names = RECIPES, .heading = "\nSinusoids:\n",
-     .help = "whose arithmetic makes the table (default: exact), with its layout, odd dims, shift and amplitude unless "
-             "given:"},
+     .help = "arithmetic of the table (default: exact), and the defaults of layout, odd dims, shift and amplitude:"},
     {"base", "X", OPTION_REAL, FIELD(spec.base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
     {"spacing", NULL, OPTION_NAME, FIELD(spec.spacing), 1, .names = SPACINGS,
-     .help = "frequencies of exact: base^-(2i / D) (default), or base^-(i / max(floor(D / 2) - shift, 1))"},
+     .help = "frequencies of recipe exact: base^-(2i / D) (default), or base^-(i / max(floor(D / 2) - shift, 1))"},
     {"shift", "0|1", OPTION_INTEGER, FIELD(shift), 0, 1, .help = "of --spacing half (default: 0), --recipe diffusers"},
     {"layout", NULL, OPTION_NAME, FIELD(spec.layout), 1, .names = LAYOUTS,
      .help = "columns sin, cos, sin, cos, ..., all sines, then all cosines, or all cosines, then all sines"},
@@ -59,24 +58,23 @@ static const struct option_rule rules[] = {
     {"amplitude", "X", OPTION_REAL, FIELD(spec.amplitude), LEAST, 0x1p10,
      .help = "factor of every entry, 2^-20 to 2^10"},
     {"inv-freq", "LIST", OPTION_TEXT, FIELD(inv_freq),
-     .help = "frequencies in radians per position, one for each pair of columns, instead of a formula's"},
+     .help = "frequencies in radians per position, one per pair of columns, instead of a formula"},
     {"float-angles", NULL, OPTION_FLAG, FIELD(float_angles),
-     .help = "round those of --inv-freq or --rope, the position and their product to float32, as float32 frameworks "
-             "do"},
+     .help = "round the frequencies of --inv-freq or --rope, the position and their product to float32, like float32 "
+             "frameworks"},
     {"compare", "NAME", OPTION_NAME, FIELD(other.recipe), 0, .names = RECIPES,
-     .help = "print how far the table is from that of another recipe with the same dim, base, layout and odd dims; "
-             "exact then is the formula that the first recipe approximates. For each decade of positions: the share of "
-             "entries that differ, mean and maximum of the distance, and both in ULP, the step of float32 at the first "
-             "table's entry"},
+     .help = "print the difference from another recipe with the same dim, base, layout and odd dims; exact means the "
+             "formula that the first recipe approximates. Per decade of positions: the share of entries that differ, "
+             "the mean and maximum distance, and both in ULP, the float32 spacing at the first table's entry"},
 
     {"rope", NULL, OPTION_NAME, FIELD(rotary.scaling), 1, .names = SCALINGS, .modes = ALL,
      .heading = "\nRotary tables, [2, positions, columns]: cosines, then sines:\n",
-     .help = "frequencies of D rotary columns, stretched or not"},
+     .help = "frequencies of D rotary columns, with this scaling"},
     {"rope-layout", NULL, OPTION_NAME, FIELD(rotary_layout), 1, .names = ROTARY_LAYOUTS, .modes = ALL,
      .help = "D / 2 columns, one per frequency; D columns, all frequencies twice (default); D, each frequency twice in "
              "a row"},
     {"factor", "X", OPTION_REAL, FIELD(rotary.factor), 1, 1e6, .modes = STRETCHED, .needed = true,
-     .help = "all but default: how far to stretch"},
+     .help = "all but default: the scaling factor"},
     {"original-length", "N", OPTION_REAL, FIELD(rotary.original_length), 2, LENGTH_MOST, .modes = TRAINED,
      .needed = true, .help = "dynamic-ntk, llama3, yarn, longrope: training length"},
     {"length", "N", OPTION_REAL, FIELD(rotary.length), 1, LENGTH_MOST, .modes = DYNAMIC_NTK | LONGROPE, .needed = true,
@@ -94,15 +92,15 @@ static const struct option_rule rules[] = {
     {"mscale", "X", OPTION_REAL, FIELD(rotary.mscale), LEAST, 100, .modes = YARN,
      .help = "yarn: weight in DeepSeek's attention factor"},
     {"mscale-all-dim", "X", OPTION_REAL, FIELD(rotary.mscale_all_dim), LEAST, 100, .modes = YARN,
-     .help = "yarn: the other weight; give both or none"},
+     .help = "yarn: the other weight; give both or neither"},
     {"attention-factor", "X", OPTION_REAL, FIELD(rotary.attention_factor), LEAST, 0x1p10, .modes = YARN | LONGROPE,
      .help = "yarn, longrope: replaces the formula's factor"},
     {"short-factors", "LIST", OPTION_TEXT, FIELD(short_factors), .modes = LONGROPE, .needed = true,
      .help = "longrope: a factor per frequency for short sequences"},
     {"long-factors", "LIST", OPTION_TEXT, FIELD(long_factors), .modes = LONGROPE, .needed = true,
-     .help = "longrope: those beyond the original length"},
+     .help = "longrope: a factor per frequency beyond the original length"},
     {"print-frequencies", NULL, OPTION_FLAG, FIELD(print_frequencies), .modes = ALL,
-     .help = "print the frequencies as --inv-freq reads them, and end"},
+     .help = "only print the frequencies, as read by --inv-freq"},
 
     {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .names = TYPES, .heading = "\nOutput:\n",
      .help = "type of the entries (default: float32)"},
@@ -111,23 +109,25 @@ static const struct option_rule rules[] = {
     {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw a heat map; - is stdout"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST,
-     .help = "threads for what is written or drawn (default: 1)"},
+     .help = "threads for --out and --plot (default: 1)"},
     {.name = NULL},
 };
 
 static const struct refusal refusals[] = {
-    {{"recipe", "spacing", "shift"}, "rope", "--%s has no effect on --rope, which has frequencies of its own: drop it"},
+    {{"recipe", "spacing", "shift"},
+     "rope",
+     "--%s has no effect on --rope, which defines its own frequencies: drop it"},
     {{"layout"}, "rope", "--layout has no effect on --rope: --rope-layout arranges its columns"},
     {{"odd"}, "rope", "--odd has no effect on --rope, which needs an even --dim: drop it"},
     {{"amplitude"}, "rope", "--amplitude has no effect on --rope: --attention-factor is that of yarn and longrope"},
     {{"inv-freq"}, "rope", "--inv-freq and --rope both give the frequencies: drop one of them"},
-    {{"compare"}, "rope", "--compare compares sinusoids, and --rope makes two tables: drop one of them"},
+    {{"compare"}, "rope", "--compare only compares sinusoids, but --rope makes rotary tables: drop one of them"},
     {{"positions", "float-angles", "rope-layout", "dtype", "out", "plot", "force", "threads"},
      "print-frequencies",
-     "--print-frequencies prints each frequency once, as float64 before any rounding, and ends: drop --%s"},
+     "--print-frequencies only prints the frequencies, as unrounded float64: drop --%s"},
     {{"dtype", "out", "plot", "threads"},
      "compare",
-     "--compare prints distances of float32 tables, which it makes on one thread: drop --%s"},
+     "--compare only prints distances of float32 tables, computed on one thread: drop --%s"},
     {{"attention-factor"},
      "mscale",
      "--attention-factor replaces what --mscale and --mscale-all-dim compute: drop it or them"},
@@ -175,19 +175,19 @@ static int check_frequencies(const struct table_options *options)
     const inlay_sinusoid_spec *first = inv_freq ? NULL : &options->spec;
     const inlay_sinusoid_spec *second = options->compare ? &options->other : NULL;
     if (inv_freq && options->spec.recipe != INLAY_RECIPE_EXACT)
-        return misused("--recipe %s has frequencies of its own, and --inv-freq gives others: drop one of them",
+        return misused("--recipe %s defines its own frequencies, but --inv-freq gives others: drop one of them",
                        enum_name(RECIPES, options->spec.recipe));
     if (options->spec.float_angles && !inv_freq)
-        return misused("--float-angles rounds the frequencies of --inv-freq or --rope, and neither is given");
+        return misused("--float-angles rounds the frequencies of --inv-freq or --rope, but neither is given");
     if (option_given(line, "base") && first == NULL && second == NULL)
-        return misused("--base has no effect beside --inv-freq, which gives the frequencies: drop one of them");
+        return misused("--base has no effect with --inv-freq, which gives the frequencies: drop one of them");
     if (option_given(line, "spacing") && !uses_spacing(first) && !uses_spacing(second))
-        return misused("--spacing chooses frequencies of --recipe exact, and %s others: drop it",
-                       inv_freq ? "--inv-freq gives" : "the recipe has");
+        return misused("--spacing only applies to --recipe exact, but %s other frequencies: drop it",
+                       inv_freq ? "--inv-freq gives" : "the recipe defines");
     if (option_given(line, "shift") && !uses_shift(first) && !uses_shift(second))
-        return misused("--shift has an effect on --spacing half and --recipe diffusers only: drop it");
+        return misused("--shift only applies to --spacing half and --recipe diffusers: drop it");
     if (options->spec.odd == INLAY_SINUSOID_ODD_ERROR && options->spec.dim % 2 == 1)
-        return misused("--dim %zu is odd, which %s refuses: give --odd formula, zero or wrap", options->spec.dim,
+        return misused("--dim %zu is odd, which %s does not allow: give --odd formula, zero or wrap", options->spec.dim,
                        option_given(line, "odd") ? "--odd error" : "the recipe's framework");
     return DONE;
 }
@@ -200,7 +200,7 @@ static int check_scaling(const struct table_options *options)
         const bool given = options->line.given[rule - rules], of_rope = rule->modes != 0;
         const bool has_effect = rule->modes >> scaling & 1;
         if (of_rope && given && !options->rope)
-            return misused("--%s belongs to --rope, which is not given", rule->name);
+            return misused("--%s has no effect without --rope: drop it", rule->name);
         if (of_rope && given && !has_effect)
             return misused("--%s has no effect on --rope %s: drop it", rule->name, enum_name(SCALINGS, scaling));
         /* LongRoPE uses its factor only for the attention factor. */
@@ -217,19 +217,19 @@ static int check_rope(const struct table_options *options)
     const struct command_line *line = &options->line;
     const inlay_rotary_spec *spec = &options->rotary;
     if (spec->dim % 2 != 0)
-        return misused("--rope turns pairs of columns, and --dim %zu is odd", spec->dim);
+        return misused("--rope rotates pairs of columns, but --dim %zu is odd", spec->dim);
     if (spec->scaling == INLAY_ROTARY_YARN && spec->base <= 1)
         return misused("--rope yarn needs a --base above 1");
     if (spec->scaling == INLAY_ROTARY_LLAMA3 && spec->low_freq_factor >= spec->high_freq_factor)
-        return misused("--low-freq-factor %.10g is not below --high-freq-factor %.10g", spec->low_freq_factor,
+        return misused("--low-freq-factor %.10g must be below --high-freq-factor %.10g", spec->low_freq_factor,
                        spec->high_freq_factor);
     if (spec->beta_slow > spec->beta_fast)
-        return misused("--beta-slow %.10g is above --beta-fast %.10g", spec->beta_slow, spec->beta_fast);
+        return misused("--beta-slow %.10g must not be above --beta-fast %.10g", spec->beta_slow, spec->beta_fast);
     if (spec->scaling == INLAY_ROTARY_LONGROPE && option_given(line, "attention-factor") &&
         option_given(line, "factor"))
         return misused("--attention-factor replaces what --rope longrope computes from --factor: drop one of them");
     if (option_given(line, "mscale") != option_given(line, "mscale-all-dim"))
-        return misused("--mscale and --mscale-all-dim have an effect together: give both or none");
+        return misused("--mscale and --mscale-all-dim only have an effect together: give both or neither");
     return DONE;
 }
 
@@ -243,7 +243,7 @@ static int check_together(const struct table_options *options)
     TRY(check_scaling(options));
     TRY(options_refuse(line, refusals));
     if (option_given(line, "threads") && options->out == NULL && options->plot == NULL)
-        return misused("--threads share a table that is written or drawn: give --out or --plot");
+        return misused("--threads only applies to tables that are written or drawn: give --out or --plot");
     return options->rope ? check_rope(options) : check_frequencies(options);
 }
 

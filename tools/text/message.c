@@ -39,7 +39,7 @@ void out_of_memory(const char *what, double bytes)
     size_t unit = 0;
     for (; bytes >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++)
         bytes /= 1000;
-    exit(failed("%s needs %.4g %s, which this process cannot get", what, bytes, units[unit]));
+    exit(failed("out of memory: %s (%.4g %s)", what, bytes, units[unit]));
 }
 
 void *xcalloc(size_t count, size_t bytes, const char *what)
