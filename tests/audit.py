@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Walks the objects of the built libraries and proves what no run can: that no instruction or symbol leaks, and that
-headers, maps and libraries name the same functions.
+"""Disassembles the objects of the built libraries and checks properties that no run can: no instruction or symbol
+leaks, and headers, maps and libraries name the same functions.
 
     audit.py BUILD_DIR TOOL_PREFIX
 
-BUILD_DIR holds src/libinlay.a and src/libinlay.so, and file/libinlay-file.* if it was built; TOOL_PREFIX is put before
-nm, objdump, readelf and ar ("" or "aarch64-linux-gnu-"). It must not be pointed at a sanitized build, whose objects call
-their run time.
+BUILD_DIR has src/libinlay.a and src/libinlay.so, and file/libinlay-file.* if built. TOOL_PREFIX is the prefix of nm,
+objdump, readelf and ar ("" or "aarch64-linux-gnu-"). Sanitized builds are not supported: their objects call their run
+time.
 """
 import glob
 import os
@@ -19,14 +19,13 @@ import tempfile
 BUILD, PREFIX = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-# What compilers emit calls to by themselves, with -fstack-protector also when a function has damaged its frame; the global
-# offset table is no call at all.
+# Compilers emit calls to these, with -fstack-protector also on a damaged frame. The global offset table is not a call.
 ALWAYS = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
-# With _FORTIFY_SOURCE, headers replace a function by one that also knows the size of the buffer.
+# With _FORTIFY_SOURCE, headers replace a function by one that takes the size of the buffer.
 FORTIFIED = re.compile(r"__(\w+)_(?:chk|2)")
 STRINGS = {"bcmp", "memchr", "memcmp", "strchr", "strcmp", "strcspn", "strlen", "strncmp", "strspn"}
-# What baseline objects call beside each other: no lock, no abort, no system call but the advice about huge pages, whose
-# size is read from a file. Objects are named after the folder and the file of their source.
+# Calls of baseline objects to anything else: no locks, no abort, and no system calls except those for huge pages.
+# Objects are named after the folder and file of their source.
 BASELINE = {
     "base_environment.c.o": {"secure_getenv", "strcmp"},
     "base_name.c.o": STRINGS,
@@ -37,14 +36,14 @@ BASELINE = {
     "base_memory.c.o": {"malloc", "free", "__errno_location"},
     "layer_explain.c.o": {"vsnprintf"},
 }
-# What runs kernels that use streaming stores, and so must fence before it returns.
+# Objects that run kernels with streaming stores, and so must fence before they return.
 FENCED = {"layer_pass.c.o", "positions_rows.c.o"}
-# Functions that prefetch: gcc takes one that does nothing else for one without effects, and would leave out its calls.
+# Functions that prefetch: gcc treats one that does nothing else as free of side effects, and would drop its calls.
 PREFETCHING = {"tile_tile.c.o": "inlay_tile_next"}
 PREFETCH = r"\t(prefetch|prfm|pld)"
-# The suffix of SLEEF's functions for each ISA, and what its objects must not contain.
+# The suffix of SLEEF's functions for each ISA, and instructions that its objects must not contain.
 WIDE = r"%[yz]mm|\tv(?!err|erw)[a-z]"
-# A fused multiply-add in float would round once where twice is promised; sinusoids are made in double, in ISA folders.
+# A fused multiply-add in float would round once instead of twice. Sinusoids are made in double, in ISA folders.
 FUSED_FLOAT = r"\tvfn?m(add|sub)\w*[ps]s|\tf(n?m(add|sub)\ts|ml[as]\tv\d+\.[24]s)"
 FUSED = r"\tvfn?m(add|sub)|\tf(n?m(add|sub)|ml[as])\b"
 GATHER = r"\tvp?gather"
@@ -82,7 +81,7 @@ def unfortified(name):
 
 
 def prefetches(codes, name):
-    """Whether a function of an object prefetches, itself or by one that it calls."""
+    """True if a function of an object prefetches, directly or through a function that it calls."""
     seen, left = set(), [name]
     while left:
         seen.add(left[-1])
@@ -105,7 +104,7 @@ def audit_object(path, name):
         strangers = {s for s in undefined - ALWAYS if not re.fullmatch(ISAS[isa]["sleef"], s)}
         check(not strangers, f"{name} calls {sorted(strangers)}")
     else:
-        # Objects of link-time optimisation hold no code yet; ARM's kernels have no streaming stores.
+        # Objects of link-time optimization have no code yet; ARM's kernels have no streaming stores.
         if name in FENCED and "X86-64" in tool("readelf", "-h", path) and "\tret" in code:
             check("\tsfence" in code, f"{name} does not fence what kernels streamed")
         if name in PREFETCHING and re.search(PREFETCH, code):
@@ -124,12 +123,12 @@ def audit_object(path, name):
     return isa, symbols(path, "--defined-only") if isa else set()
 
 
-# Constructors that every shared library has, and the one that fills in what __builtin_cpu_supports reads.
+# Constructors of every shared library, and the one for __builtin_cpu_supports.
 COMPILERS_OWN = {"frame_dummy", "__cpu_indicator_init"}
 
 
 def constructors(path):
-    """The names that .init_array points to, by the relocations that fill it in."""
+    """Returns the names that .init_array points to, from its relocations."""
     section = re.search(r"\.init_array\s+INIT_ARRAY\s+([0-9a-f]+)\s+[0-9a-f]+\s+([0-9a-f]+)", tool("readelf", "-SW", path))
     if section is None:
         return set()
@@ -148,18 +147,18 @@ def constructors(path):
 
 
 def functions(path):
-    """The disassembly of each function with its relocations, by name."""
+    """Returns the disassembly of each function with its relocations, by name."""
     parts = re.split(r"^[0-9a-f]+ <([^>]+)>:$", tool("objdump", "-dr", "--no-show-raw-insn", path), flags=re.M)
     return dict(zip(parts[1::2], parts[2::2]))
 
 
 def in_headers(paths):
-    """The functions that public headers declare as exported."""
+    """Returns the functions that public headers declare as exported."""
     return {name for path in paths for name in re.findall(r"^INLAY_API\b[^(;]*\b(\w+)\(", open(path).read(), flags=re.M)}
 
 
 def in_map(path):
-    """The version of each symbol that a version script names. A pattern instead of a name is a failure."""
+    """Returns the version of each symbol in a version script. A pattern instead of a name is a failure."""
     versions = {}
     for version, body in re.findall(r"([\w.]+) \{([^{}]*)\}", open(path).read()):
         names = re.search(r"global:(.*?)(local:|$)", body, flags=re.S).group(1)
@@ -170,8 +169,8 @@ def in_map(path):
 
 
 def audit_symbols(headers, version_script, library):
-    """Headers and map name the same functions, the shared library exports them with the versions of the map, and nothing
-    else; the static library defines them, and no global symbol of another prefix."""
+    """Headers and map name the same functions. The shared library exports exactly these, with the map's versions. The
+    static library defines them, and no other global symbol without their prefix."""
     declared = in_headers(headers)
     versions = in_map(os.path.join(SOURCE, version_script))
     check(len(declared) > 10, f"headers of {library} declare next to nothing")
@@ -192,8 +191,8 @@ def audit_symbols(headers, version_script, library):
 
 
 def audit_shared(path, isa_functions):
-    """isa_functions: the names, local ones too, that objects of ISA folders define. Link-time optimisation leaves no other
-    place to see what became of the rest."""
+    """isa_functions: names, including local ones, that objects of ISA folders define. With link-time optimization, only
+    the shared library shows the rest."""
     code = functions(path)
     leaks = sorted(name for name, text in code.items() if name not in isa_functions and re.search(WIDE, text))
     check(not leaks, f"wide instructions leaked into {leaks}")

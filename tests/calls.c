@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of calls.h. */
+/* Implements calls.h. */
 #include "calls.h"
 
 #include "reference.h"
@@ -64,7 +64,7 @@ enum { SMALL_BYTES = 24576 };
 
 static struct arena inputs[ARENAS], outputs, expectations;
 
-/* The extents of all tables of a call, each with arenas of its own. */
+/* The extents of all tables of a call, each in its own arenas. */
 static inlay_table_extent extents[MOST_EXTENTS];
 static size_t extents_drawn;
 
@@ -77,7 +77,7 @@ void calls_prepare(const struct call_sizes *sizes)
     expectations = arena_make(sizes->out_bytes + 100);
 }
 
-/* Returns room for an array against the page before or behind it. The rest of the arena is poisoned. */
+/* Returns space for an array, adjacent to the guard page before or after it. The rest of the arena is poisoned. */
 static unsigned char *place(struct source *source, int which, size_t bytes)
 {
     const struct arena *arena = &inputs[which];
@@ -104,7 +104,7 @@ static unsigned char *draw_noise(struct source *source, int which, size_t bytes)
 
 /* ---- The layer ---- */
 
-/* Draws the arrays of the rows of a view in the arenas of that number. */
+/* Draws the arrays of a view's rows in these arenas. */
 static void draw_arrays(struct source *source, inlay_table *table, bool scaled, bool zeros, const int which[3])
 {
     const size_t groups = table->group > 0 ? table->dim / table->group : 1;
@@ -124,7 +124,7 @@ static void draw_arrays(struct source *source, inlay_table *table, bool scaled, 
         table->zeros = draw_noise(source, which[2], zero_bytes(table->type, table->rows, groups));
 }
 
-/* Draws the rows of a table in as many extents as there may still be, all of the same length or not. */
+/* Splits the rows of a table into as many extents as allowed, of equal or different lengths. */
 static inlay_table draw_extents(struct source *source, const inlay_table *table, bool scaled, bool zeros)
 {
     const size_t most = MOST_EXTENTS - extents_drawn, least_rows = (table->rows + most - 1) / most;
@@ -214,7 +214,7 @@ static void draw_tuning(struct call *call, struct source *source)
     tuning->prefetch = (inlay_prefetch)choose(source, INLAY_PREFETCH_L2_BLOCKS + 1);
 }
 
-/* Draws a mapping of ids to rows of the vocabulary; returns how many ids there are. */
+/* Draws a mapping of ids to rows of the vocabulary, and returns the number of ids. */
 static size_t draw_mapping(inlay_layer_spec *spec, struct source *source, size_t vocab)
 {
     const size_t length = 1 + choose(source, 2 * MAX_TABLE_ROWS);
@@ -287,8 +287,7 @@ int64_t draw_hostile_id(struct source *source, int64_t limit)
     return values[choose(source, sizeof values / sizeof *values)];
 }
 
-/* Draws n ids below `limit`, one of `hostile_in` hostile (0: none), and `often` one time in four unless it is
-   negative. */
+/* Draws n ids below `limit`. One in `hostile_in` is hostile (0: none), and one in four is `often`, unless negative. */
 static const void *draw_ids(struct source *source, int which, size_t n, inlay_id_type *type, int64_t limit,
                             uint64_t hostile_in, int64_t often)
 {
@@ -309,7 +308,7 @@ static const void *draw_ids(struct source *source, int which, size_t n, inlay_id
     return ids;
 }
 
-/* Draws how many tokens each sequence has; returns the longest. */
+/* Draws the number of tokens of each sequence, and returns the largest. */
 static size_t draw_lengths(struct call *call, struct source *source, size_t most_tokens, bool hostile)
 {
     inlay_batch *batch = &call->batch;
@@ -348,7 +347,7 @@ static size_t draw_lengths(struct call *call, struct source *source, size_t most
         size_t b = choose(source, batch->sequences + 1);
         reference_put_id(offsets, INLAY_ID_I64, b, draw_hostile_id(source, (int64_t)call->n_tokens));
     }
-    /* The last offset stands for the size of every array, so that it must be true. */
+    /* Array sizes depend on the last offset, so it must be right. */
     if (half(source) && reference_id(offsets, INLAY_ID_I64, batch->sequences) == (int64_t)call->n_tokens)
         batch->length = INLAY_LENGTH_FROM_OFFSETS;
     return longest;
@@ -445,7 +444,7 @@ void call_draw(struct call *call, struct source *source, const struct call_sizes
         call->stride = (call->row_bytes + 63) / 64 * 64;
     call->bytes = call->rows > 0 ? (call->rows - 1) * call->stride + call->row_bytes : 0;
     size_t room = (size_t)(outputs.end - outputs.begin) - call->bytes, offset = offsets[choose(source, 6)];
-    offset = half(source) || offset > room ? room : offset; /* the first is against the page behind */
+    offset = half(source) || offset > room ? room : offset; /* the first one is adjacent to the guard page after it */
     call->out = outputs.begin + offset;
     call->expected = expectations.begin + offset;
 }
@@ -464,8 +463,8 @@ static bool same_outcome(const struct outcome *a, const struct outcome *b)
     return a->created == b->created && a->status == b->status && memcmp(&a->fault, &b->fault, sizeof a->fault) == 0;
 }
 
-/* Explains the call, whose output is in `arena`, and returns whether that comes to the same status and fault as running
-   it, writes a text that fits, and leaves the output as it is. */
+/* Explains the call, whose output is in `arena`. Returns true if status and fault are the same as for running it, the
+   text fits, and the output is unchanged. */
 static bool explain(const struct call *call, const inlay_layer *layer, struct arena *arena, const unsigned char *out,
                     const inlay_executor *executor, struct outcome *outcome)
 {
@@ -521,7 +520,7 @@ static bool is_nan(const unsigned char *at, inlay_element_type type)
     return (bits & 0x7fff) > (type == INLAY_F16 ? 0x7c00 : 0x7f80);
 }
 
-/* Returns whether both arenas hold the same bytes, but for NaN of other bits in rows. */
+/* Returns true if both arenas have the same bytes, except for the bits of NaNs in rows. */
 static bool same_outputs(const struct call *call)
 {
     size_t bytes = (size_t)(outputs.end - outputs.begin), element = call->spec.out_type == INLAY_F32 ? 4 : 2;
@@ -534,7 +533,7 @@ static bool same_outputs(const struct call *call)
     return memcmp(outputs.begin, expectations.begin, bytes) == 0;
 }
 
-/* Returns a text in static memory: what is wrong, and some of the call. */
+/* Returns a static text that describes the error and a part of the call. */
 static const char *describe(const struct call *call, const char *what, const struct outcome *is,
                             const struct outcome *must)
 {

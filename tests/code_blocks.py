@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the code of the documents, and compares what it prints with what stands there.
+"""Runs the code blocks of the documents, and compares the output with the page.
 
     code_blocks.py SOURCE BUILD [--cc COMMAND] [--update]
 
-The language of a block says what it is:
+The language of a block determines how it is tested:
 
     c        a program, which is compiled, linked with the libraries of BUILD and run; or without main() the inside of a
              function, which is compiled. A comment `<!-- given: const int32_t *ids, size_t n -->` before it declares
-             what it uses
-    console  commands after "$ " and what they print; `$ cc` below a program runs that program
+             its variables
+    console  commands after "$ " and their output; `$ cc` below a program runs that program
     sh       commands
     text     anything else: output, formulas, files
     python, pycon    run by python/tests/test_package.py
-    none, indented   commands if each line begins like one, else text
+    none, indented   commands if each line starts like one, else text
 
-Commands `inlay` run in a folder with the files that pages mention. Those of ./dev are compared with its help, and other
-programs must be in OTHERS, which says who runs them. Output below `<!-- output of one CPU -->` is compared by the first
-word of each line. --update writes what was printed into the pages. Exit status: 1 if something failed.
+`inlay` commands run in a folder with the files that pages mention. ./dev commands are checked against its help. Other
+programs must be listed in OTHERS. Output below `<!-- output of one CPU -->` is compared by the first word of each line.
+--update writes the output into the pages. Exit status: 1 if something failed.
 """
 import argparse
 import os
@@ -32,12 +32,12 @@ from dataclasses import dataclass, field
 
 FOLDERS = [".", "bench", "docs", "docs/guides", "docs/site", "examples"]
 LANGUAGES = ["c", "console", "sh", "text", "python", "pycon"]
-DIRECTIVE = re.compile(r"\{[\w-]+\}")  # of the site: {toctree}
+DIRECTIVE = re.compile(r"\{[\w-]+\}")  # for the site: {toctree}
 GIVEN = re.compile(r"^<!-- given: (.*) -->$")
 ONE_CPU = "<!-- output of one CPU -->"
 PROMPT = "$ "
 
-# Programs that a page names and this script does not run, and who does.
+# Programs in pages that this script doesn't run, and the test that does.
 OTHERS = {
     "cc": "tests/install builds the examples",
     "c++": "tests/install builds the examples",
@@ -76,7 +76,7 @@ class Block:
 
 
 def blocks_of(page, text):
-    """The blocks of code of a page, in their order."""
+    """Returns the code blocks of a page, in order."""
     found, open_fence, above, last = [], None, "", ""
     for number, line in enumerate(text.splitlines(), 1):
         fence = re.match(r"(`{3,})(.*)$", line)
@@ -98,7 +98,7 @@ def blocks_of(page, text):
                 found.append(Block(page, number, "", one_cpu=above == ONE_CPU))
             found[-1].lines.append(line[4:])
         elif line == "" and found and not found[-1].language and last.startswith("    "):
-            found[-1].lines.append("")  # a block goes on behind an empty line
+            found[-1].lines.append("")  # a block continues after an empty line
         elif found and not found[-1].language and found[-1].lines and found[-1].lines[-1] == "":
             found[-1].lines.pop()
         above = line or above
@@ -114,7 +114,7 @@ def is_commands(block):
 
 
 def commands_of(block):
-    """Pairs of a command and the lines that it prints."""
+    """Returns pairs of a command and its output lines."""
     prompts = any(line.startswith(PROMPT) for line in block.lines)
     found = []
     for line in block.lines:
@@ -124,13 +124,13 @@ def commands_of(block):
             found.append([line[len(PROMPT) :], []])
         elif prompts:
             found[-1][1].append(line)
-        elif line and not line.startswith(" "):  # what is explained behind a command goes on there
+        elif line and not line.startswith(" "):  # continuation of an explanation after a command
             found.append([re.split(r" {3,}(?! *#)", line)[0], []])
     return found
 
 
 def simple_commands(line):
-    """The words of each command of a line, without assignments to variables and files behind < and >."""
+    """Returns the words of each command of a line, without assignments to variables and redirections."""
     lexer = shlex.shlex(line.replace("$(", "( "), posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     parts = [[]]
@@ -190,7 +190,7 @@ class Checks:
             self.program = block
 
     def compare(self, block, expected, printed):
-        """Compares what stands in the page with what was printed; ... stands for any lines."""
+        """Compares the page with the output; ... matches any lines."""
         if self.update and expected != printed and not block.one_cpu and "..." not in expected:
             self.updates.setdefault(block.page, []).append((block.line, expected, printed))
         if block.one_cpu:
@@ -237,7 +237,7 @@ class Checks:
             self.fail(block, f"{script} does not exist")
 
     def check_dev(self, block, words):
-        """A command of ./dev and its options, by its help; behind -- they are those of another program."""
+        """Checks a ./dev command and its options against its help; options after -- belong to another program."""
         if "dev" not in self.help:
             text = subprocess.run([self.source / "dev", "help"], stdout=subprocess.PIPE, text=True, check=True).stdout
             self.help["dev"] = re.split(r"\n(?=  \w)", text.partition("\n\n")[2])
@@ -257,7 +257,7 @@ class Checks:
             self.ok()
 
     def make_files(self):
-        """The files that pages mention, in the folder that commands run in."""
+        """Makes the files that pages mention, in the folder where commands run."""
         for folder in ("examples", "docs", "bench"):
             (self.scratch / folder).symlink_to(self.source / folder)
         for folder in ("ngram", "layers", "files"):

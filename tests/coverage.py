@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints which lines and branches the tests of a build with gcov's counters ran, and compares them with floors.
+"""Prints line and branch coverage of a gcov build, and compares it with minimums.
 
     coverage.py BUILD_DIR FLOORS [--list PATH]
 
-FLOORS (tests/coverage.txt) has the least percentages of each folder, and names the parsers. Of a parser every branch is
-taken, or stands beside a comment that begins "1 branch never taken:" (or "2 branches never taken:") and says why; a
-number that is not that of gcov fails, wherever the comment is. --list also prints what the files below PATH lack. Runs
-from the root of the sources.
+FLOORS (tests/coverage.txt) has the minimum percentages of each folder, and lists the parsers. Every branch of a parser
+must be taken, or have a comment that starts with "1 branch never taken:" (or "2 branches never taken:") and the reason.
+A count that differs from gcov's is an error in any file. --list also prints uncovered lines and branches below PATH.
+Runs from the root of the sources.
 """
 import collections
 import json
@@ -22,7 +22,7 @@ REASON = re.compile(r"/\* (\d+) branch(?:es)? never taken: \w")
 
 
 def objects(build):
-    """Yields gcov's notes of each object that ships, and the ISA that it is compiled for or an empty string."""
+    """Yields gcov's notes of each shipped object, and its ISA or an empty string."""
     for target in ("file", "src", "tools"):
         for folder, _, files in os.walk(os.path.join(build, target)):
             isa = re.search(r"libinlay_(\w+)\.a\.p$", folder)
@@ -32,14 +32,14 @@ def objects(build):
 
 
 def add(counts, more):
-    """Adds the counts of a line's branches in two copies of a function. Where the compiler left out some of one, the
-    longer list is kept."""
+    """Adds the branch counts of a line in two copies of a function. If the compiler dropped some in one, keeps the
+    longer list."""
     return [a + b for a, b in zip(counts, more)] if len(counts) == len(more) else max(counts, more, key=len)
 
 
 def read_counts(build):
-    """Returns {(path, ISA): {line: [runs, counts of its branches]}}. A header is compiled into many objects, and what
-    is inline into many functions: their counts are added up; only those of src/simd stay apart, for each ISA."""
+    """Returns {(path, ISA): {line: [runs, counts of its branches]}}. Counts of headers compiled into several objects,
+    and of functions inlined several times, are added; only those of src/simd are kept apart by ISA."""
     result = collections.defaultdict(dict)
     command = [os.environ.get("GCOV", "gcov"), "--json-format", "--branch-probabilities", "--stdout"]
     for notes, isa in objects(build):
@@ -57,8 +57,8 @@ def read_counts(build):
 
 
 def read_reasons(path):
-    """Returns {line: number of its branches that are said to be never taken}. A comment on lines of its own is about
-    the next line of code, and any other about the line on which it begins."""
+    """Returns {line: number of branches documented as never taken}. A comment on its own lines applies to the next line
+    of code, others to the line where they start."""
     result = {}
     with open(path, encoding="utf-8") as file:
         lines = file.read().split("\n")
@@ -74,8 +74,8 @@ def read_reasons(path):
 
 
 def read_floors(path):
-    """Returns {row: (lines, branches)}, and the parsers. A row is a folder, with an ISA behind src/simd; None stands
-    for branches that are not counted."""
+    """Returns {row: (lines, branches)}, and the parsers. A row is a folder, with an ISA after src/simd; None means that
+    branches are not counted."""
     floors, parsers = {}, []
     with open(path, encoding="utf-8") as file:
         for line in file:
@@ -88,7 +88,7 @@ def read_floors(path):
 
 
 def row_of(path, isa, floors):
-    """Returns the row of the innermost folder that has floors; None if there is none."""
+    """Returns the row of the innermost folder with minimums, or None."""
     folder = os.path.dirname(path)
     while folder:
         row = f"{folder} {isa}".strip()
@@ -99,7 +99,7 @@ def row_of(path, isa, floors):
 
 
 def isas_that_ran(build):
-    """Returns the ISAs of which a test passed; where none did, the CPU lacks the ISA."""
+    """Returns the ISAs with a passed test; the CPU lacks the others."""
     with open(os.path.join(build, "meson-logs", "testlog.json"), encoding="utf-8") as log:
         tests = [json.loads(line) for line in log]
     return {test["name"].rpartition("-")[2] for test in tests if test["result"] == "OK"} & set(ISAS)
@@ -120,7 +120,7 @@ class Tally:
 
 
 def measure(build, floors, parsers, listed):
-    """Returns {row: Tally}, and what is wrong with branches and reasons."""
+    """Returns {row: Tally}, and the errors in branches and reasons."""
     tallies, problems, files = collections.defaultdict(Tally), [], set()
     for (path, isa), lines in sorted(read_counts(build).items()):
         row = row_of(path, isa, floors)
@@ -141,7 +141,7 @@ def measure(build, floors, parsers, listed):
 
 
 def report(row, tally, least):
-    """Prints a row, and returns whether it reaches its floors."""
+    """Prints a row, and returns true if it reaches its minimums."""
     text, good = f"  {row:20}", True
     found = ((tally.lines, tally.run), (tally.branches, tally.taken + tally.excused))
     for (count, covered), floor in zip(found, least):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the documents: links, files and names of code that they mention exist, pages name how to install what their
-Python imports, the README's program is tested, and the version is the same in all its places.
+"""Checks the documents: links, files and code names exist, pages explain how to install what their Python imports, the
+README's program is tested, and the version is the same everywhere.
 
-Run as `documents.py SOURCE_DIR`. Prints a line for each fault; the exit status is 1 if there is one.
+Run as `documents.py SOURCE_DIR`. Prints a line per error; the exit status is 1 if there are any.
 """
 import pathlib
 import re
@@ -17,14 +17,14 @@ MOST_LINES = {"README.md": 120, "CONTRIBUTING.md": 120}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 NAMED_FILE = re.compile(r"`((?:file|ggml|src|tests|tools|bench|docs|fuzz|cross|cmake|include)/[\w./-]+)`")
 NAME = re.compile(r"`([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?:\(\))?`")
-# Pages that also name what is old or not ours.
+# Pages that also mention names that are old or from other projects.
 FOREIGN = ["CHANGELOG.md", "bench/README.md", "docs/recipes.md", "docs/rotary.md", "examples/README.md"]
 SOURCES = [".build", ".c", ".cc", ".h", ".py"]
 CODE = re.compile(r"```.*?```", re.DOTALL)
 
 
 def anchors(text):
-    """The anchors that GitHub gives to the headings of a page."""
+    """Returns the anchors that GitHub generates for the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", CODE.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -42,20 +42,20 @@ def link_faults(page, text):
 
 
 def names_of_code():
-    """Every identifier of the sources."""
+    """Returns every identifier in the sources."""
     files = [file for folder in ("bench", "file", "ggml", "include", "python", "src", "tests") for file in (SOURCE / folder).rglob("*.*")]
     return {name for file in files if file.suffix in SOURCES for name in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
 
 
 def extras():
-    """The packages that each extra of the Python package installs."""
+    """Returns the packages of each extra of the Python package."""
     project = tomllib.loads((SOURCE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     needs = {extra: set(re.findall(r"[a-z]+", " ".join(of))) for extra, of in project["optional-dependencies"].items()}
     return {extra: own.union(*(needs.get(name, ()) for name in own)) - {project["name"]} for extra, own in needs.items()}
 
 
 def install_faults(text, packages):
-    """What the Python of a page imports of the packages of extras, and no extra that the page names installs."""
+    """Yields imports of optional packages that no extra named by the page installs."""
     lines = re.findall(r"^import (.*)", "".join(CODE.findall(text)), re.MULTILINE)
     imported = {re.match(r"\w+", name)[0] for line in lines for name in line.split(", ")}
     named = re.findall(r"pip install '\.\[(.*?)\]'", text)
@@ -79,7 +79,7 @@ def page_faults(page, known, packages):
 
 
 def program_faults():
-    """The README's program and what it prints, beside those of tests/install."""
+    """Compares the README's program and its output with tests/install."""
     readme = (SOURCE / "README.md").read_text(encoding="utf-8")
     program = (SOURCE / "examples/minimal.c").read_text(encoding="utf-8")
     output = (SOURCE / "tests/install/minimal.expected").read_text(encoding="utf-8")
@@ -90,7 +90,7 @@ def program_faults():
 
 
 def results_faults():
-    """The table of kept benchmark runs, beside their files."""
+    """Compares the table of saved benchmark runs with their files."""
     script = [sys.executable, "-B", SOURCE / "bench/saved.py", "table", SOURCE / "bench/results"]
     page = SOURCE / "docs/performance.md"
     if subprocess.run([*script, page, "--check"], stdout=subprocess.DEVNULL, check=False).returncode != 0:
@@ -98,7 +98,7 @@ def results_faults():
 
 
 def version_faults():
-    """Places of the version that no build reads, beside that of meson.build. debian/ adds a revision."""
+    """Checks the copies of the version that no build reads against meson.build. debian/ adds a revision."""
     def found(path, pattern):
         match = re.search(pattern, (SOURCE / path).read_text(encoding="utf-8"), re.MULTILINE)
         return match[1] if match else "none"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Demands that a DLL exports the functions that the version script of ELF systems names, and nothing else.
+"""Requires that a DLL exports the functions in the ELF version script, and nothing else.
 
     exports_windows.py OBJDUMP DLL VERSION_SCRIPT
 """

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The features of the library on one ISA, bit by bit against scalar: a line for each case, of which features.py makes
- * the table of docs/features.md. A case is a check of `inlay selftest`, whose calls run whole on scalar, and in parts
- * on the ISA. No two cases are the same check, so that each counts once.
+ * The features of the library on one ISA, bit by bit against scalar. Prints a line per case; features.py turns them
+ * into the table of docs/features.md. A case is a check of `inlay selftest`, with unsplit calls on scalar, and split
+ * ones on the ISA. No two cases use the same check.
  */
 #include "selftest/check.h"
 #include "support.h"
@@ -95,7 +95,7 @@ static const struct feature_case {
 
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* Returns the item of the only check of a family that has a name; SIZE_MAX if there is none, or more than one. */
+/* Returns the item of the only check of a family with a name, or SIZE_MAX if there is not exactly one. */
 static size_t item_named(const struct family *family, const char *name)
 {
     size_t found = SIZE_MAX, count = 0;
@@ -108,7 +108,7 @@ static size_t item_named(const struct family *family, const char *name)
     return count == 1 ? found : SIZE_MAX;
 }
 
-/* Returns whether each case names one check, and no two the same. */
+/* Returns true if each case names one check, and no two the same. */
 static bool names_are_right(void)
 {
     bool right = true;
@@ -124,7 +124,7 @@ static bool names_are_right(void)
     return right;
 }
 
-/* Hashes the results of a case on some kernels; returns whether all calls succeed. */
+/* Hashes the results of a case on some kernels. Returns true if all calls succeed. */
 static bool run(const struct feature_case *wanted, const struct inlay_kernels *kernels, const inlay_executor *executor,
                 uint64_t *hash)
 {

@@ -4,8 +4,8 @@
 
     features.py FILE --native BUILD --cross BUILD --emulator COMMAND [--check]
 
-writes the table between its two comments in FILE; with --check it only tells whether the table is up to date. If an ISA
-does not run here, nothing is written.
+Writes the table between its two comments in FILE; --check only reports if it is outdated. If an ISA does not run here,
+nothing is written.
 """
 import argparse
 import pathlib
@@ -18,7 +18,7 @@ SKIP = 77
 
 
 def column(program, isa):
-    """{(feature, case): result} of one ISA, None where it does not run."""
+    """Returns {(feature, case): result} of one ISA, None if it does not run."""
     run = subprocess.run([*program, isa], capture_output=True, text=True, check=False)
     if run.returncode == SKIP:
         return None
@@ -27,7 +27,7 @@ def column(program, isa):
 
 
 def table(columns):
-    """A row for each feature; a cell says in how many of its cases all bits were those of scalar."""
+    """Returns a row per feature; a cell has the number of cases with the same bits as scalar."""
     isas = list(columns)
     features = {}
     for feature, case in next(iter(columns.values())):

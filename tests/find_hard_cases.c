@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds entries of sinusoid tables that lie within 1e-15 of the middle of two floats and prints them as lines for
- * hard_cases.inc. It uses nothing of the library: frequencies come from MPFR, phases are 128-bit integers, sine and
- * cosine long doubles, and MPFR confirms each case. It needs long doubles of 64 bits (x86).
+ * Finds entries of sinusoid tables within 1e-15 of the midpoint of two floats, and prints them as lines for
+ * hard_cases.inc. It shares no code with the library: frequencies come from MPFR, phases are 128-bit integers, sine and
+ * cosine long doubles, and MPFR confirms each case. It needs 64-bit long doubles (x86).
  *
  *     ninja -C build tests/find_hard_cases && build/tests/find_hard_cases 60 > tests/hard_cases.inc
  */
@@ -52,7 +52,7 @@ static uint128 frequency_of(double base, unsigned dim, unsigned pair, mpfr_t two
     return frequency;
 }
 
-/* Returns the distance of |value| >= 2^-20 from the middle of two floats. */
+/* Returns the distance of |value| >= 2^-20 from the midpoint of two floats. */
 static long double from_middle(long double value)
 {
     int exponent;
@@ -69,7 +69,7 @@ static void confirm(double base, unsigned dim, unsigned pair, uint64_t position,
         mpfr_cos(value, value, MPFR_RNDN);
     else
         mpfr_sin(value, value, MPFR_RNDN);
-    /* The middle is the nearest number of 25 bits. */
+    /* The midpoint is the nearest 25-bit number. */
     mpfr_t nearest;
     mpfr_init2(nearest, 25);
     mpfr_set(nearest, value, MPFR_RNDN);
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     mpfr_const_pi(two_pi, MPFR_RNDN);
     mpfr_mul_2ui(two_pi, two_pi, 1, MPFR_RNDN);
     printf("/* dim, base, pair, position, whether it is the cosine; made by find_hard_cases.c */\n");
-    /* Rounds of a few seconds are counted rather than timed, so that one argument always gives the same list. */
+    /* Rounds are counted, not timed, so one argument always gives the same list. */
     for (long turn = 0; turn < rounds * 300; turn++) {
         unsigned dim = dims[random_bits() % (sizeof dims / sizeof *dims)];
         double base = bases[random_bits() % (sizeof bases / sizeof *bases)];

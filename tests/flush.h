@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Flush-to-zero of the floating-point environment, for the tests and `inlay selftest`: hosts set it, and it must change
- * no result.
+ * Flush-to-zero, for the tests and `inlay selftest`: hosts can set it, and it must not change any result.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sets the control bits that flush subnormal results and operands to zero, where it is known how. */
+/* Sets the control bits that flush subnormal results and operands to zero, if supported. */
 static inline void set_flush(bool flush)
 {
 #if defined(__x86_64__)

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Finds circles of includes: files of C and C++ that need each other, be it by way of others.
+"""Finds include cycles: C and C++ files that include each other, directly or indirectly.
 
     includes.py ROOT
 
-A header and the source of its name are one file here, since the source has what the header promises: a circle is also
-extents.c, which includes table.h, beside table.c, which includes extents.h. The same holds for folders of the rooms in
-FOLDERS. The exit status is 1 if there is a circle.
+A header and the source of the same name count as one file. So it is a cycle if extents.c includes table.h and table.c
+includes extents.h. The same applies to the folders in FOLDERS. The exit status is 1 if there is a cycle.
 """
 import itertools
 import os
@@ -21,7 +20,7 @@ FOLDERS = ("src", "tools", "bench")
 
 
 def includes_of(root):
-    """The files that each file includes, as the compiler finds them: beside it, from its own room, from another one."""
+    """Returns the files that each file includes, searched like the compiler does."""
     command = ["git", "ls-files", "-co", "--exclude-standard", "*.c", "*.cc", "*.h"]
     listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout.splitlines()
     texts = {path: (root / path).read_text(encoding="utf-8") for path in listed if (root / path).exists()}
@@ -35,7 +34,7 @@ def includes_of(root):
 
 
 def joined(includes, name_of):
-    """The same arrows between what name_of() makes of the files."""
+    """Maps both ends of all arrows with name_of()."""
     arrows = {}
     for path, targets in includes.items():
         name = name_of(path)
@@ -44,7 +43,7 @@ def joined(includes, name_of):
 
 
 def circle_in(arrows):
-    """One circle as a list whose last entry is its first one, or an empty list."""
+    """Returns a cycle as a list that ends with its first entry, or an empty list."""
     done, way = set(), []
 
     def visit(node):

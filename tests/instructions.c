@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls whose instructions instructions.py counts under callgrind. Each case is a function of its own that is never
- * inlined, named count_<case>, so that the profile has its cost by name. main() makes the same calls once before, which
- * resolve symbols and choose the ISA. The tables hold small numbers; results are not looked at.
+ * Calls that instructions.py counts under callgrind. Each case is a separate function, never inlined and named
+ * count_<case>, so the profile lists its cost. main() first makes the same calls once, to resolve symbols and choose
+ * the ISA. The tables hold small numbers; results are ignored.
  */
 #include "dispatch/cpu.h"
 #include "dispatch/tuning.h"
@@ -29,7 +29,7 @@ enum {
     FAR_POSITION = 5000,
 };
 
-/* Rows begin at a cache line: those that do not take more instructions to be streamed. */
+/* Rows start at a cache line: streaming unaligned rows takes more instructions. */
 static _Alignas(64) float table[VOCAB * DIM], out[WIDE_ROWS * WIDE_DIM];
 static int8_t codes[VOCAB * DIM];
 static float scales[VOCAB];
@@ -132,7 +132,7 @@ static inlay_layer *make_layer(const inlay_table *of)
     return made;
 }
 
-/* Begins with figures of no CPU in particular, so that those of this one do not matter. */
+/* Sets fixed CPU values, so the results don't depend on this CPU. */
 static void fix_cpu(void)
 {
     static const struct inlay_cpu cpu = {
@@ -162,8 +162,7 @@ static void prepare(void)
     far_sinusoid = make_sinusoid(FAR_DIM);
 }
 
-/* Runs all cases and prints the name and the divisor of each, for the script: the profile of this function's calls is
-   what it reads. */
+/* Runs all cases and prints the name and divisor of each. The script reads this function's calls in the profile. */
 static __attribute__((noinline)) void measure_all(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Counts the instructions of the fast paths under callgrind and compares them with those of instructions.txt.
+"""Counts the instructions of the fast paths under callgrind and compares them with instructions.txt.
 
     instructions.py PROGRAM COMPILER EXPECTED [--update]
 
-Instructions do not depend on what else the machine does, so they find on any machine what a clock does not: a fast path
-that became longer. PROGRAM is instructions.c, COMPILER names what built the library ("gcc 12"). Fails if a count grew by
-more than 3 %, or fell by as much, which asks for --update. Exit status 77, with the reason, where nothing can be compared:
-valgrind has no AVX-512 and counts AVX2 on x86-64 only, and each compiler makes other instructions.
+Instruction counts don't depend on machine load, so they detect longer fast paths more reliably than times. PROGRAM is
+instructions.c, COMPILER the compiler of the library ("gcc 12"). Fails if a count grew or fell by more than 3 %; if it
+fell, use --update. Exit status 77, with the reason, if nothing can be compared: valgrind has no AVX-512, AVX2 is
+counted on x86-64 only, and counts depend on the compiler.
 """
 
 import argparse
@@ -26,7 +26,7 @@ CALLER, PREFIX = "measure_all", "count_"
 
 
 def parse_expected(text):
-    """Returns (compiler, {case: count}) of the text of instructions.txt."""
+    """Returns (compiler, {case: count}) from the text of instructions.txt."""
     compiler, counts = None, {}
     for line in text.splitlines():
         words = line.partition("#")[0].split()
@@ -42,8 +42,8 @@ def parse_expected(text):
 def parse_profile(text):
     """Returns {case: instructions of its call by measure_all()} of a callgrind profile.
 
-    Names are written once, as "(3) name", and then as "(3)". "fn=" begins what a function does, "cfn=" names a function that
-    it calls, and the line after "calls=" ends in the cost of those calls.
+    Names are written once, as "(3) name", and then as "(3)". "fn=" starts the costs of a function, "cfn=" names a
+    function that it calls, and the line after "calls=" ends with the cost of those calls.
     """
     names, costs = {}, {}
     caller = callee = ""
@@ -61,7 +61,7 @@ def parse_profile(text):
 
 
 def judge(expected, counts):
-    """Returns (cases that grew, cases that fell), each with more than 3 % between the counts; new cases fell."""
+    """Returns (cases that grew, cases that fell), by more than 3 %; new cases count as fallen."""
     grew = [case for case in counts if case in expected and counts[case] > expected[case] * (1 + MOST)]
     fell = [case for case in counts if case not in expected or counts[case] < expected[case] * (1 - MOST)]
     return grew, fell + [case for case in expected if case not in counts]

@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Reads every message that users of the library, the file library, the command or the Python package can get, as the
-sources have it, and checks what can be checked without reading them aloud: that each is at most two lines, says
-what is allowed where it says that something is wrong, has no word that only this project would use, and does not end as a
-sentence.
+"""Extracts every message of the library, the file library, the command and the Python package from the sources, and
+checks its form: at most two lines, states the allowed values and not just the error, no words specific to this project,
+no final full stop.
 
-    messages.py ROOT [--list]     --list prints them all, to be read
+    messages.py ROOT [--list]     --list prints all messages
 """
 import ast
 import re
 import sys
 from pathlib import Path
 
-LINES = 2 * 120  # characters of two lines, with what takes the place of %s
+LINES = 2 * 120  # characters of two lines, including the replacements of %s
 
-# Functions that make a message, by folder: the literals among their arguments, joined, are its text.
+# Functions that print a message, by folder: the literals in their arguments, joined, are its text.
 MAKERS = {
     "file": r"inlay_file_fail\w*|fail\w*|broken\w*|refuse\w*|reject\w*",
     "ggml": r"inlay_ggml_log",
@@ -23,9 +22,9 @@ MAKERS = {
 }
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 VALUE = re.compile(r"%[-+ #0-9.*lhjztA-Za-z]|\{")
-# What says that something is wrong and not what, and words that this project does not use.
+# Words that report an error without its cause, and words that this project avoids.
 EMPTY = re.compile(r"\b(invalid|illegal|bad|malformed|wrong|unexpected|unsupported|error)\b(?! (id|token)\b)", re.IGNORECASE)
-# In Python, where nothing but the message names a value: it does, or says what to do.
+# In Python, only the message can name a value: it must do so, or say what to do.
 HELPS = re.compile(r"%|\{|[:;,\"]|\\d|\b(needs?|must|neither)\b")
 METAPHORS = re.compile(r"\b(anew|had better|dear|mend|spoil|unheld|leap)\b")
 
@@ -77,7 +76,7 @@ def collect(root):
 
 
 def faults(message, complete=False):
-    """Says what is wrong with a message; `complete` if nothing is put before it."""
+    """Yields what is wrong with a message; `complete` if it has no prefix."""
     if len(VALUE.sub("x" * 8, message)) > LINES or message.count("\n") > 1:
         yield "takes more than two lines"
     if re.search(r"[^.]\.\s*$", message):

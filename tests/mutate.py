@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Breaks copies of the sources on purpose, one defect of mutations.txt at a time, and demands that some test fails.
+"""Breaks copies of the sources, one bug of mutations.txt at a time, and requires a failing test for each.
 
-    mutate.py SOURCE_DIR [WORD...]     all mutations, or those whose description has one of the words
-    mutate.py --fits SOURCE_DIR        only tells which mutations still fit the sources
+    mutate.py SOURCE_DIR [WORD...]     all mutations, or those with one of the words in their description
+    mutate.py --fits SOURCE_DIR        only reports which mutations still fit the sources
 
-A mutation names a function and some of its C tokens, not a file and not text: white space, comments, moved lines and
-moved functions do not matter. If the tokens are not there with the names of mutations.txt, every name may be another
-one, as long as the same one stands for it everywhere; and if the function has another name, all functions are searched.
-So a mutation outlives renames, which a patch or a line of context does not, and the sources need no anchors. One that
-fits nowhere, or at several places, is an error that names it.
+A mutation names a function and some of its C tokens, not a file or text: whitespace, comments, moved lines and moved
+functions don't matter. If the tokens are not found under the names of mutations.txt, each name may be replaced by
+another, consistently; if the function was renamed, all functions are searched. So unlike a patch, mutations survive
+renames, and the sources need no markers. A mutation that fits nowhere, or at several places, is reported as an error.
 
-Two copies are built side by side. A mutation rebuilds what it changed and runs the test that is expected to see it, and
-the others only if that one passes. "TEST@CPU=ISA" is that test on an emulated CPU of qemu-x86_64, which must choose
-that ISA. The exit status is 1 if a mutation is not seen or does not fit.
+Two copies are built in parallel. A mutation rebuilds the changed files and runs the test that should fail, and the
+others only if that one passes. "TEST@CPU=ISA" is that test on an emulated CPU of qemu-x86_64, which must choose that
+ISA. The exit status is 1 if a mutation is not detected or does not fit.
 """
 import collections
 import concurrent.futures
@@ -34,7 +33,7 @@ SUITES = {"inlay:isa", "inlay:api", "inlay:file", "inlay:audit", "inlay:tool"}
 COPIES = 2
 SECONDS = 600  # a test that takes longer has failed
 SKIP = 77
-DISTINCT_TOKENS = 12  # a pattern of this length is told from others even without its names
+DISTINCT_TOKENS = 12  # a pattern of this length is unique even without its names
 
 TOKEN = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/|\\\n)|(?P<name>[A-Za-z_]\w*)|(?P<number>\.?\d(?:[eEpP][+-]|[\w.])*)"""
@@ -61,7 +60,7 @@ def tokens_of(text):
 
 
 def closing(tokens, i):
-    """The index of the bracket that closes the one at i."""
+    """Returns the index of the bracket that closes the one at i."""
     depth = 0
     for j in range(i, len(tokens)):
         depth += {"(": 1, "{": 1, "[": 1, ")": -1, "}": -1, "]": -1}.get(tokens[j].text, 0)
@@ -71,7 +70,7 @@ def closing(tokens, i):
 
 
 def functions_of(tokens):
-    """The name and the tokens, with those of its parameters, of each function that is defined."""
+    """Returns the name and the tokens, including parameters, of each function definition."""
     i = 0
     while i + 1 < len(tokens):
         if tokens[i].is_name and tokens[i + 1].text == "(":
@@ -88,7 +87,7 @@ def functions_of(tokens):
 
 
 class Sources:
-    """The functions of a tree; each file is also one, under its path, for what is outside of functions."""
+    """The functions of a tree. Each file is also one, under its path, for code outside functions."""
 
     def __init__(self, root):
         self.texts, self.functions = {}, []
@@ -101,7 +100,7 @@ class Sources:
                 self.functions.append((name, name, tokens))
 
     def find(self, mutation):
-        """A Fit, with the text of the file after the mutation, or a sentence that says why there is none."""
+        """Returns a Fit, with the text of the file after the mutation, or the reason why there is none."""
         folder, _, function = mutation.function.rpartition(":")
         pattern = tokens_of(mutation.before)
         named = [f for f in self.functions if f[1] == function and folder in f[0]]
@@ -122,7 +121,7 @@ class Sources:
 
 
 def matches(pattern, tokens, renamed):
-    """Where the pattern occurs: first and last character, and what each of its names is there."""
+    """Yields the matches of a pattern: first and last character, and the actual names."""
     for i in range(len(tokens) - len(pattern) + 1):
         names = {}
         for wanted, token in zip(pattern, tokens[i : i + len(pattern)]):
@@ -144,7 +143,7 @@ def renamed_text(text, names):
 
 
 def read_mutations(path):
-    """Paragraphs: a description, "function, test" and the tokens, - before and + after."""
+    """Reads paragraphs: a description, "function, test" and the tokens, - before and + after."""
     for paragraph in path.read_text(encoding="utf-8").split("\n\n"):
         lines = [line for line in paragraph.splitlines() if line and not line.startswith("#")]
         if lines:
@@ -158,7 +157,7 @@ def run(command, **options):
 
 
 def status_of(command, environment, folder, seconds):
-    """The exit status of a test, or None if it takes longer; no process of it is left, endless loops of it neither."""
+    """Returns the exit status of a test, or None on timeout. No process of it is left, not even in an endless loop."""
     silent = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, env=environment, cwd=folder, start_new_session=True, **silent) as process:
         try:
@@ -170,19 +169,19 @@ def status_of(command, environment, folder, seconds):
 
 
 def kill_session(session):
-    """Kills what a test has started, also the process groups that libcheck makes."""
+    """Kills all processes of a test, including libcheck's process groups."""
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             pid, _, rest = stat.read_text(encoding="utf-8", errors="replace").partition(" ")
             if int(rest.rpartition(")")[2].split()[3]) == session:
                 os.kill(int(pid), signal.SIGKILL)
         except (OSError, ValueError):
-            pass  # it has ended meanwhile
+            pass  # already ended
 
 
 class Copy:
-    """A copy of the tree with two build directories. One has all ISAs. The other has AVX2 alone, which compiles in a
-    third of the time: tests named *-avx2 run there, and they see most mutations of kernels."""
+    """A copy of the tree with two build directories. One has all ISAs. The other has only AVX2, which compiles in a
+    third of the time; tests named *-avx2 run there, and detect most mutations of kernels."""
 
     def __init__(self, source, folder):
         self.root, self.build = folder / "inlay", folder / "build"
@@ -197,8 +196,8 @@ class Copy:
         self.sound = None
 
     def configure(self, build, *options):
-        """Makes a build directory, and returns its tests by their names."""
-        # A function without its return has any value, perhaps the right one.
+        """Makes a build directory, and returns its tests by name."""
+        # A function without a return could return any value, even the right one.
         always = ["-Dtests=enabled", "-Dtool=enabled", "-Dc_args=-Werror=return-type"]
         setup = run(["meson", "setup", str(build), str(self.root), *always, *options])
         if setup.returncode != 0:
@@ -211,7 +210,7 @@ class Copy:
         return name.partition("@")[0] in self.tests and ("@" not in name or emulates)
 
     def fails(self, name, seconds=SECONDS):
-        """Whether a test fails or takes longer than that; one that is skipped does not."""
+        """Returns true if a test fails or times out; false if it is skipped."""
         name, _, emulated = name.partition("@")
         cpu, _, best = emulated.partition("=")
         test = self.tests[name]
@@ -225,14 +224,14 @@ class Copy:
         return status_of(command, environment, build, seconds) not in (0, SKIP)
 
     def sees(self, mutation):
-        """What becomes of a mutation: whether it is seen, and by which test or why not."""
+        """Returns if a mutation is detected, and by which test or why not."""
         fit = Sources(self.root).find(mutation)
         if isinstance(fit, str):
             return False, f"NO LONGER FITS: {fit}"
         try:
             if self.has(mutation.test) and self.failing(fit, [mutation.test]):
                 return True, mutation.test
-            if self.sound is None:  # the expected tests are known to pass on the sources as they are
+            if self.sound is None:  # check once that the expected tests pass on unchanged sources
                 self.sound = [name for name in self.tests if not self.fails(name)]
             name = self.failing(fit, [name for name in self.sound if name != mutation.test])
             return name is not None, name or "NOT SEEN"
@@ -240,7 +239,7 @@ class Copy:
             return False, str(error).upper()
 
     def failing(self, fit, names):
-        """The first of these tests that fails on the mutation; null if none does."""
+        """Returns the first of these tests that fails on the mutation, or None."""
         path = self.root / fit.file
         original = path.read_text(encoding="utf-8")
         path.write_text(fit.text, encoding="utf-8")
@@ -251,7 +250,7 @@ class Copy:
 
 
 def fits(source, mutations):
-    """Prints the mutations that do not fit, and those that do under other names; returns how many do not."""
+    """Prints the mutations that don't fit, and those that fit under other names. Returns the number of the former."""
     sources, bad = Sources(source), 0
     for mutation in mutations:
         fit = sources.find(mutation)
@@ -265,7 +264,7 @@ def fits(source, mutations):
 
 
 def unseen(source, mutations):
-    """Prints what becomes of each mutation; returns how many no test sees."""
+    """Prints the result of each mutation. Returns how many are not detected."""
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(COPIES) as pool:
         copies = queue.SimpleQueue()
         for copy in pool.map(lambda i: Copy(source, pathlib.Path(folder, str(i))), range(COPIES)):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The reference of reference.h. It is written to be read beside the public headers, not to be fast. */
+/* Implements reference.h. Written to be compared with the public headers, not to be fast. */
 #include "reference.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ static float bf16_at(const unsigned char *at)
     return f32_at(bytes, 0);
 }
 
-/* Element i of 4-bit integers that are packed with the lower half of a byte first. */
+/* Returns element i of packed 4-bit integers, the lower half of a byte first. */
 static int u4_at(const void *data, size_t i)
 {
     return ((const unsigned char *)data)[i / 2] >> i % 2 * 4 & 15;
@@ -75,7 +75,7 @@ inlay_table reference_array(const inlay_table *table, size_t *row)
     return array;
 }
 
-/* Element i of numbers or zero points of a grouped type. */
+/* Returns element i of numbers or zero points of a grouped type. */
 static int integer_at(inlay_element_type type, const void *data, size_t i)
 {
     const unsigned char *bytes = data;
@@ -93,7 +93,7 @@ static float grouped_at(const inlay_table *table, size_t row, size_t column)
     return (float)(integer_at(table->type, data, column) - zero) * f32_at(table->scales, row * groups + group);
 }
 
-/* An 8-bit float; the NaN are not equal to anything. */
+/* Converts an 8-bit float. NaNs compare unequal. */
 static float e4m3_at(unsigned code)
 {
     const int exponent = (int)(code >> 3 & 15), fraction = (int)(code & 7);
@@ -107,13 +107,13 @@ static float e8m0_at(unsigned code)
     return code == 255 ? NAN : (float)ldexp(1, (int)code - 127);
 }
 
-/* The 4-bit number of column i of 32: byte i % 16 holds that of the first half of the columns in its lower half. */
+/* Returns the 4-bit number of column i of 32: byte i % 16 has the first half of the columns in its lower half. */
 static int half_at(const unsigned char *at, size_t i)
 {
     return at[i % 16] >> i / 16 * 4 & 15;
 }
 
-/* The same with a fifth bit, of 32 in the four bytes before. */
+/* Same with a fifth bit, from the 32 bits in the four bytes before. */
 static int five_at(const unsigned char *at, size_t i)
 {
     return half_at(at, i) + (at[(int)(i / 8) - 4] >> i % 8 & 1) * 16;
@@ -181,7 +181,7 @@ static float iq4_xs_at(const unsigned char *block, size_t i)
     return factor * iq4_nl[half_at(block + 8 + 16 * j, i % 32)];
 }
 
-/* Four columns have an index of nine bits in the grid, whose entries have three bits for each of them. */
+/* Four columns share a 9-bit index into the grid. Its entries have three bits per column. */
 static float iq3_s_at(const unsigned char *block, size_t i)
 {
     static const uint16_t grid[] = {
@@ -277,7 +277,7 @@ static unsigned to_f16(float value)
 {
     unsigned sign = signbit(value) ? 0x8000 : 0;
     double magnitude = fabs((double)value);
-    int exponent = -13; /* of subnormal numbers too, which have the unit of the smallest normal one */
+    int exponent = -13; /* also for subnormals, which have the unit of the smallest normal number */
     if (isnan(value))
         return sign | 0x7e00;
     if (magnitude >= 65520)
@@ -310,14 +310,14 @@ void reference_put_row(unsigned char *out, inlay_element_type type, const float 
 
 enum kind {
     ROW,     /* a row of the table */
-    ZEROS,   /* a row of zeros that is treated like any other */
+    ZEROS,   /* a row of zeros, processed like any other */
     BARE,    /* zeros in the output */
-    OUTSIDE, /* of the shard: -0.0 in the output */
+    OUTSIDE, /* not in the shard: -0.0 in the output */
     SKIPPED,
     BAD
 };
 
-/* Returns what becomes of an id; of one that has a row, sets the row and the weight of the id that it is the row of. */
+/* Returns the kind of an id. If it has a row, sets the row and the weight of the id for which the row is used. */
 static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row, float *weight)
 {
     const inlay_table *tokens = spec->tokens;
@@ -353,7 +353,7 @@ static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row, 
     return ROW;
 }
 
-/* Where a sequence lies: tokens [first, first + count) of the ids, rows of the output from `row`. */
+/* A sequence: tokens [first, first + count) of the ids, rows of the output from `row`. */
 struct sequence {
     size_t first, count, row;
     int64_t start;
@@ -374,7 +374,7 @@ static int64_t token_id(const inlay_batch *batch, size_t token)
     return reference_id(batch->ids, batch->id_type, token);
 }
 
-/* Returns the position of token s of a sequence; beyond int64, which no table reaches, it is the last int64. */
+/* Returns the position of token s of a sequence, clamped to int64. */
 static int64_t position_of(const inlay_layer_spec *spec, const inlay_batch *batch, const struct sequence *sequence,
                            size_t s)
 {
@@ -391,7 +391,7 @@ static int64_t position_of(const inlay_layer_spec *spec, const inlay_batch *batc
     return __builtin_add_overflow(sequence->start, before, &position) ? INT64_MAX : position;
 }
 
-/* Returns the row of the sinusoid or of the learned table that a position takes, or -1. */
+/* Returns the row of a position in the sinusoid or learned table, or -1. */
 static int64_t position_row(const inlay_layer_spec *spec, int64_t position)
 {
     int64_t limit = spec->sinusoid != NULL ? INLAY_POSITION_LIMIT : (int64_t)spec->positions->rows;
@@ -423,7 +423,7 @@ static inlay_status find_bad_offset(const inlay_batch *batch, inlay_fault *fault
     return INLAY_OK;
 }
 
-/* Returns INLAY_ERROR_ID, INLAY_ERROR_POSITION or INLAY_ERROR_SEGMENT if that is what is wrong with a token. */
+/* True if a token has the error INLAY_ERROR_ID, INLAY_ERROR_POSITION or INLAY_ERROR_SEGMENT given by `what`. */
 static bool is_bad(inlay_status what, const inlay_layer_spec *spec, const inlay_batch *batch,
                    const struct sequence *sequence, size_t s, int64_t *value)
 {
@@ -464,7 +464,7 @@ static inlay_status find_fault(const inlay_layer_spec *spec, const inlay_batch *
 
 /* ---- Values ---- */
 
-/* The order of summation is that of struct inlay_kernels: 16 lanes, then halves. */
+/* The order of summation is the one in struct inlay_kernels: 16 lanes, then halves. */
 static double sum_in_lanes(const float *row, size_t dim, bool squares, double mean)
 {
     double lane[16] = {0};
@@ -518,7 +518,7 @@ static uint32_t philox_word(uint64_t element, uint64_t key, uint64_t offset)
     return x[element % 4];
 }
 
-/* Applies the post-ops to the sum; `index` is that of the row among the tokens, or of the sequence with pooling. */
+/* Applies the post-ops to the sum; `index` is the row's index among the tokens, or the sequence with pooling. */
 static void finish(const inlay_layer_spec *spec, const inlay_batch *batch, float *row, size_t index, unsigned char *out)
 {
     size_t dim = spec->tokens->dim;
@@ -570,7 +570,7 @@ static void embed_token(const inlay_layer_spec *spec, const inlay_batch *batch, 
     finish(spec, batch, sum, token, out);
 }
 
-/* Returns the kind of a token that is pooled, and sets the row and its factor. */
+/* Returns the kind of a pooled token, and sets the row and its factor. */
 static enum kind pooled_row(const inlay_layer_spec *spec, const inlay_batch *batch, size_t token, size_t *row,
                             float *factor)
 {
@@ -603,7 +603,7 @@ static void pool(const inlay_layer_spec *spec, const inlay_batch *batch, size_t 
 
 /* ---- The call ---- */
 
-/* Returns the batch with its length in place of INLAY_LENGTH_FROM_OFFSETS. */
+/* Returns the batch with its length replacing INLAY_LENGTH_FROM_OFFSETS. */
 static inlay_batch with_length(const inlay_batch *batch)
 {
     inlay_batch result = *batch;
@@ -645,7 +645,7 @@ inlay_status reference_forward(const inlay_layer_spec *spec, const inlay_batch *
 
 /* ---- Backward ---- */
 
-/* Adds factor * gradient to a row of the gradients of a table, which are absent if `rows` is null. */
+/* Adds factor * gradient to a row of a table's gradients, unless `rows` is null. */
 static void add_gradient(void *rows, size_t stride_bytes, size_t row, const unsigned char *gradient, float factor,
                          size_t dim)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sinusoid tables with the SHA-256 of their rows, which are from MPFR (verify.c). test_sinusoid.c expects these hashes
- * on every ISA, and that the digests of `inlay selftest`, which computes the same tables, are those of the same rows.
+ * Sinusoid tables with the SHA-256 of their rows, from MPFR (verify.c). test_sinusoid.c expects these hashes on every
+ * ISA. It also checks that the digests of `inlay selftest`, which computes the same tables, belong to the same rows.
  */
 #pragma once
 
 #include <inlay/inlay.h>
 
 /*
- * 2^20 entries in all, at most: the scalar kernel takes half a microsecond per pair, and many times that under
- * emulation. Fields that are 0 have their default.
+ * At most 2^20 entries: the scalar kernel takes half a microsecond per pair, and much longer under emulation. Fields
+ * that are 0 have their default.
  */
 struct sinusoid_table {
     size_t dim;
@@ -18,10 +18,10 @@ struct sinusoid_table {
     inlay_sinusoid_spacing spacing;
     uint32_t shift;
     inlay_sinusoid_odd odd;
-    inlay_recipe recipe; /* with the fields above as it has them */
+    inlay_recipe recipe; /* sets the defaults of the fields above */
     double amplitude;
     inlay_element_type type;
-    double step;   /* 0: consecutive positions; else real-valued ones so far apart, by inlay_sinusoid_at() */
+    double step;   /* 0: consecutive positions; otherwise the distance of real positions, for inlay_sinusoid_at() */
     int64_t first; /* position */
     size_t n;
     const char *sha256;

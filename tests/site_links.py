@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the links of the built site: every page, picture and anchor that its HTML refers to is there.
+"""Checks the links of the built site: every page, picture and anchor in its HTML exists.
 
     site_links.py SITE [--online]
 
-Links to other sites must be https: with a host; --online also asks their servers, and counts those that cannot be reached
-from here as skipped. Without it they are not asked. Exit status: 1 if a link is broken.
+Links to other sites must be https: with a host. --online also requests them; unreachable ones count as skipped. Exit
+status: 1 if a link is broken.
 """
 import html.parser
 import pathlib
@@ -18,7 +18,7 @@ SOURCES = {"a": "href", "link": "href", "img": "src", "script": "src"}
 
 
 class Page(html.parser.HTMLParser):
-    """The anchors of a page, and what it refers to."""
+    """The anchors and links of a page."""
 
     def __init__(self, file):
         super().__init__()
@@ -33,7 +33,7 @@ class Page(html.parser.HTMLParser):
 
 
 def answers(url):
-    """Whether the server has the page: True, False, or None if it cannot be reached or wants no programs."""
+    """Returns True if the server has the page, False if not, or None if it can't be reached or rejects programs."""
     request = urllib.request.Request(url, headers={"User-Agent": "Mozilla/5.0 (inlay, tests/site_links.py)"})
     try:
         with urllib.request.urlopen(request, timeout=20):

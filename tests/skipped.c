@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stands for a suite that has no meaning on this system: says why, and reports a skip.
+ * Replaces a suite that does not apply to this system: prints the reason and reports a skip.
  */
 #include <stdio.h>
 

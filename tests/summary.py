@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Prints the result of a run of `meson test`: comparisons per ISA, every skip with its reason, every failure.
+"""Prints the result of `meson test`: comparisons per ISA, every skip with its reason, every failure.
 
     summary.py BUILD_DIR [LOG_BASE]
 
-reads BUILD_DIR/meson-logs/LOG_BASE.json (testlog by default); the last line is "N passed, N failed, N skipped", counted in
-test programs.
+Reads BUILD_DIR/meson-logs/LOG_BASE.json (default: testlog). The last line is "N passed, N failed, N skipped", in test
+programs.
 """
 import collections
 import json

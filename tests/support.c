@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The support of the suites; see support.h. */
+/* Implements support.h. */
 #include "support.h"
 
 #include "system.h"
@@ -71,7 +71,7 @@ int run_tests(int argc, char **argv, const char *name, SFun setup, SFun teardown
     return run_suite(argc, argv, suite);
 }
 
-/* Aborts where a helper cannot do its work. Not check's assertions, which only a running suite may call. */
+/* Aborts if a helper fails. Not one of check's assertions, which need a running suite. */
 static void demand(bool holds)
 {
     if (!holds)

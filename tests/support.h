@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What all suites share: the choice of the ISA under test, buffers between guard pages, random numbers that are the
- * same everywhere, a count of comparisons that survives check's forks. Included by tests/test_*.c.
+ * Shared by all suites: the choice of the ISA under test, buffers between guard pages, portable random numbers, and a
+ * count of comparisons that survives check's forks. Included by tests/test_*.c.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sanitizers replace malloc and use stack of their own: some promises cannot be observed under them. */
+/* Sanitizers replace malloc and use extra stack, so some promises can't be tested with them. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -24,14 +24,15 @@
 #endif
 #endif
 
-/* Exit status that Meson shows as a skip. */
+/* Exit status that Meson reports as a skip. */
 enum { EXIT_SKIP = 77 };
 
-/* Runs `suite` for the ISA that argv[1] names (the one in use, without an argument) and prints how many comparisons
-   were made; EXIT_SKIP, and why, where that ISA does not run here. */
+/* Runs `suite` for the ISA in argv[1] (default: the one in use) and prints the number of comparisons. Returns
+   EXIT_SKIP, and prints the reason, if that ISA doesn't run here. */
 int run_suite(int argc, char **argv, Suite *suite);
 
-/* Runs tests of that ISA likewise, each between `setup` and `teardown`, which may be null; `tests` ends with null. */
+/* Runs tests for that ISA in the same way, each between `setup` and `teardown`, which may be null. `tests` is
+   null-terminated. */
 int run_tests(int argc, char **argv, const char *name, SFun setup, SFun teardown, const TTest *const *tests);
 #define RUN_TESTS(argc, argv, name, setup, teardown, ...)                                                              \
     run_tests(argc, argv, name, setup, teardown, (const TTest *const[]){__VA_ARGS__, NULL})
@@ -39,14 +40,14 @@ int run_tests(int argc, char **argv, const char *name, SFun setup, SFun teardown
 /* The kernels under test. */
 extern const struct inlay_kernels *tested;
 
-/* Tests those of that ISA from now on, those in use for null; false, and why on standard output, where it does not run
-   here. What run_suite begins with. */
+/* Selects the ISA to test, or the one in use for null. Returns false, with the reason on standard output, if it doesn't
+   run here. run_suite calls this first. */
 bool test_isa(const char *name);
 
 /* Adds to the count that run_suite prints. */
 void count_checks(unsigned long n);
 
-/* Counts one comparison and fails the test, with a message like printf's, where it does not hold. */
+/* Counts one comparison. Fails the test, with a printf-style message, if it is false. */
 #define EXPECT(holds, ...)                                                                                             \
     do {                                                                                                               \
         count_checks(1);                                                                                               \
@@ -54,7 +55,7 @@ void count_checks(unsigned long n);
             ck_abort_msg(__VA_ARGS__);                                                                                 \
     } while (0)
 
-/* Bytes between two pages that nothing may read or write. */
+/* Bytes between two inaccessible pages. */
 struct arena {
     unsigned char *begin, *end;
 };
@@ -63,18 +64,19 @@ struct arena {
 struct arena arena_make(size_t capacity);
 void arena_free(struct arena *arena);
 
-/* Where in an arena a buffer lies: against the page before it, against the page behind it, or at some offset. */
+/* The place of a buffer in an arena: adjacent to the page before it, adjacent to the page after it, or at some
+   offset. */
 enum placement { AT_BEGIN, AT_END, INSIDE };
 
 /* Fills the arena with a pattern and returns the place of a buffer of `bytes`. */
 unsigned char *arena_place(struct arena *arena, size_t bytes, enum placement placement, size_t offset);
 
-/* Whether every byte that no row covers still has the pattern. */
+/* True if every byte outside the rows still has the pattern. */
 bool arena_untouched_outside(const struct arena *arena, const unsigned char *rows, size_t n, size_t stride_bytes,
                              size_t row_bytes);
 bool arena_untouched(const struct arena *arena);
 
-/* A generator whose numbers are the same on every machine (splitmix64). */
+/* A generator with the same numbers on every machine (splitmix64). */
 struct random {
     uint64_t state;
 };
@@ -83,13 +85,12 @@ uint64_t random_bits(struct random *random);
 uint64_t random_below(struct random *random, uint64_t n);
 /* 0 <= result < 1 */
 double random_unit(struct random *random);
-/* Floats of ordinary size, and every sixteenth time a special one: signed zeros, subnormals, infinities, NaN, the
- * largest. */
+/* Floats of ordinary magnitude. One in sixteen is special: signed zeros, subnormals, infinities, NaN, the largest. */
 float random_float(struct random *random);
 /* Fills any bytes with such floats. */
 void random_rows(struct random *random, unsigned char *rows, size_t n, size_t dim, size_t stride_bytes);
 
-/* The same bits, or both NaN. */
+/* True if the bits are equal, or both are NaN. */
 bool same_float(float a, float b);
 float float_at(const unsigned char *row, size_t column);
 
@@ -99,44 +100,43 @@ struct digest {
 };
 struct digest sha256(const void *bytes, size_t n);
 
-/* Whether `inlay selftest` keeps the digest of these bytes: FNV-1a of 64 bits, in tools/selftest/digests.inc. */
+/* True if `inlay selftest` has the digest of these bytes: 64-bit FNV-1a, in tools/selftest/digests.inc. */
 bool in_selftest(const void *bytes, size_t n);
 
-/* The floating-point environments of hosts: four rounding modes, each without and with flush-to-zero. The first is the
-   default. */
+/* Floating-point environments: four rounding modes, with and without flush-to-zero. The first is the default. */
 enum { ENVIRONMENTS = 8 };
 void set_environment(int environment);
 
-/* Writes the rows of a table as the kernels under test dequantise them: float32 [rows, dim]. */
+/* Writes the rows of a table as dequantized by the kernels under test: float32 [rows, dim]. */
 void dequantise(const inlay_table *table, float *out);
 
-/* Whether zero points of a type are those of groups of columns. */
+/* True if a type has zero points per group of columns. */
 bool is_grouped(inlay_element_type type);
 
-/* Every type of ggml, whether or not tables can have it. */
+/* Every type of ggml, including those that tables don't support. */
 struct type_of_ggml {
     const char *name;
     uint32_t number, block, bytes;
     inlay_element_type element;         /* 0: none */
-    enum { MAGNITUDE, WITH_ZERO } span; /* of a block's values: the largest |x|, or max - min with 0 as one of them */
-    double share, least;                /* the error is at most share * span + least * 2^-24; 0: said elsewhere */
+    enum { MAGNITUDE, WITH_ZERO } span; /* of a block's values: the largest |x|, or max - min including 0 */
+    double share, least;                /* the error is at most share * span + least * 2^-24; 0: defined elsewhere */
 };
 enum { TYPES_OF_GGML = 34 };
 extern const struct type_of_ggml types_of_ggml[TYPES_OF_GGML];
 
-/* Returns the type of ggml that a type of tables is; null if it is none. */
+/* Returns the ggml type of a table type, or null. */
 const struct type_of_ggml *type_of_ggml(inlay_element_type type);
 
-/* The columns of which a dim must be a multiple, apart from groups: 1, or those of a block. */
+/* Returns the number that dim must be a multiple of, apart from groups: 1, or the columns of a block. */
 size_t whole_columns(inlay_element_type type);
 
-/* The bytes that a row of `dim` columns has in an array of scales; 0 for types without one. */
+/* Returns the bytes of a row of `dim` columns in an array of scales; 0 for types without one. */
 size_t row_scale_bytes(inlay_element_type type, size_t dim, size_t group);
 
-/* The bytes of the zero points of `rows` rows of a grouped type. */
+/* Returns the bytes of the zero points of `rows` rows of a grouped type. */
 size_t zero_bytes(inlay_element_type type, size_t rows, size_t groups);
 
-/* Whether that array may be missing. */
+/* True if that array is optional. */
 bool scales_are_optional(inlay_element_type type);
 
 /* Handles of specs that must be valid. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the suites need of POSIX systems; see system.h. */
+/* The POSIX implementation of system.h. */
 #define _GNU_SOURCE /* feenableexcept, MAP_NORESERVE */
 #include "system.h"
 
@@ -34,7 +34,7 @@ void *pages_reserve(size_t bytes)
 
 void pages_open(void *at, size_t bytes)
 {
-    /* Emulators fail to protect nothing. */
+    /* Emulators fail to protect zero bytes. */
     demand(bytes == 0 || mprotect(at, bytes, PROT_READ | PROT_WRITE) == 0);
 }
 
@@ -97,7 +97,7 @@ static void *call(void *function)
     return NULL;
 }
 
-/* A thread, which keeps some KiB at the end of its stack for itself: not every C library has makecontext(). */
+/* Uses a thread, which reserves some KiB at the end of its stack: not every C library has makecontext(). */
 void call_on_stack(unsigned char *begin, const unsigned char *end, void (*function)(void))
 {
     pthread_attr_t attributes;

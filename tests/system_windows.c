@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the suites need of Windows on x86-64; see system.h. */
+/* The implementation of system.h for Windows on x86-64. */
 #include "system.h"
 
 #include <io.h>
@@ -42,14 +42,14 @@ void pages_release(void *reserved, size_t bytes)
 
 void *memory_shared(size_t bytes)
 {
-    void *memory = calloc(1, bytes); /* of this process, which is the only one */
+    void *memory = calloc(1, bytes); /* only this process */
     demand(memory != NULL);
     return memory;
 }
 
 void variable_set(const char *name, const char *value)
 {
-    /* The C library cannot set an empty value: it removes the variable. */
+    /* The C library can't set an empty value: it removes the variable. */
     demand(_putenv_s(name, value == NULL ? "" : value) == 0);
 }
 
@@ -66,20 +66,20 @@ bool errors_are_watched(void)
     return _isatty(2);
 }
 
-/* Takes the function and the end of the stack as the ABI has them. */
+/* Takes the function and the end of the stack as the ABI passes them. */
 void switch_stack_and_call(void (*function)(void), void *end);
 __asm__(".text\n"
         "switch_stack_and_call:\n"
         "    pushq %rbp\n"
         "    movq %rsp, %rbp\n"
         "    movq %rdx, %rsp\n"
-        "    subq $32, %rsp\n" /* room for the registers of the callee's arguments */
+        "    subq $32, %rsp\n" /* shadow space for the callee */
         "    call *%rcx\n"
         "    movq %rbp, %rsp\n"
         "    popq %rbp\n"
         "    ret\n");
 
-/* Not a fiber, whose stack the system makes as large as it likes: nothing that runs here unwinds or grows the stack. */
+/* Not a fiber, because the system chooses its stack size. Nothing that runs here unwinds or grows the stack. */
 void call_on_stack(unsigned char *begin, const unsigned char *end, void (*function)(void))
 {
     (void)begin;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlay_backward() against the reference, with the layers and batches that test_calls.c draws: the same statuses,
- * faults and bits, for every number of parts and in every floating-point environment, and nothing written outside of
- * the rows. Then its errors.
+ * inlay_backward() against the reference, with the layers and batches of test_calls.c: the same statuses, faults and
+ * bits, for every number of parts and in every floating-point environment, and nothing written outside the rows. Also
+ * its errors.
  */
 #include "calls.h"
 #include "reference.h"
@@ -13,7 +13,7 @@
 
 enum { TABLES = 3, MAX_DIM = 512, MAX_BYTES = MAX_TABLE_ROWS * (MAX_DIM * 4 + 68), OUT_BYTES = 700000 };
 
-/* Gradients of the tables of a call between guard pages, and what they must become. */
+/* Gradients of a call's tables between guard pages, and their expected values. */
 struct gradient {
     struct arena arena;
     unsigned char *rows, *expected;
@@ -139,7 +139,7 @@ START_TEST(small_calls)
 }
 END_TEST
 
-/* Outputs so large that executors get several parts. */
+/* Outputs large enough to be split by executors. */
 START_TEST(calls_in_parts)
 {
     static const size_t dims[] = {63, 64, 129, 256, 511, 512};
@@ -158,7 +158,7 @@ static void run_counted(void *ctx, size_t count, void (*task)(void *arg, size_t 
         task(arg, --count);
 }
 
-/* Every thread gets columns, as long as there are 64 for each and bytes worth a thread. */
+/* Every thread gets columns, if there are at least 64 for each and enough bytes. */
 START_TEST(threads_get_columns)
 {
     enum { N = 1000, DIM = 200 };
@@ -188,7 +188,7 @@ START_TEST(threads_get_columns)
 }
 END_TEST
 
-/* With pooling the tokens count, not the one row of their gradient. */
+/* With pooling, the tokens count, not the single row of their gradient. */
 START_TEST(threads_get_columns_of_pooled_rows)
 {
     enum { N = 1000, DIM = 200 };
@@ -289,7 +289,7 @@ START_TEST(errors)
 }
 END_TEST
 
-/* Gradients of terms that the layer does not have, or of outputs that are not float32. */
+/* Gradients of absent terms, or of outputs that aren't float32. */
 START_TEST(gradients_of_other_layers)
 {
     const inlay_table tokens = inlay_table_f32(tables[0], ROWS, DIM);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlay_forward() against the reference, with calls drawn at random: every id type, policy, padding, position mode,
- * shard, ragged shape, pooling and post-op together. Statuses and faults are compared too, and every byte outside of
- * the rows.
+ * inlay_forward() against the reference, with random calls: every id type, policy, padding, position mode, shard,
+ * ragged shape, pooling and post-op together. Statuses and faults are compared too, and every byte outside the rows.
  */
 #include "calls.h"
 
@@ -10,7 +9,7 @@
 
 #define DIMS(...) .dims = (const size_t[]){__VA_ARGS__}, .n_dims = sizeof(const size_t[]){__VA_ARGS__} / sizeof(size_t)
 
-/* Compares those of n calls that `change`, unless it is null, has changed to what a test is about. */
+/* Compares n calls, modified by `change` (unless null) for a test. */
 static void compare_calls(uint64_t first_seed, uint64_t n, const struct call_sizes *sizes,
                           bool (*change)(struct call *call, struct source *source))
 {
@@ -29,7 +28,7 @@ static void compare_calls(uint64_t first_seed, uint64_t n, const struct call_siz
         }
         call_end(&call);
     }
-    /* Calls that all fail, or never in some way, would prove little. */
+    /* Calls that all fail, or never fail in some way, would test little. */
     EXPECT(statuses[INLAY_OK] > compared / 2 && statuses[INLAY_ERROR_ID] > 0 && statuses[INLAY_ERROR_POSITION] > 0,
            "%lu of %lu calls succeed", statuses[INLAY_OK], compared);
 }
@@ -50,7 +49,7 @@ START_TEST(long_rows)
 }
 END_TEST
 
-/* Outputs so large that executors get several parts. */
+/* Outputs large enough to be split by executors. */
 START_TEST(calls_in_parts)
 {
     const struct call_sizes sizes = {DIMS(64, 100, 256, 512), .max_dim = 512, .tokens = 1500, .out_bytes = 700000};
@@ -68,8 +67,8 @@ static bool put_segments_first(struct call *call, struct source *source)
     return true;
 }
 
-/* Rows that are longer than the buffer of the post-ops are summed in pieces, which must begin where a quantised row can
-   be entered, however many tokens share the buffer. */
+/* Rows longer than the buffer of the post-ops are added in pieces. These must start at a block of a quantized row,
+   however many tokens share the buffer. */
 START_TEST(segments_before_positions_in_long_rows)
 {
     const struct call_sizes sizes = {DIMS(4352), .max_dim = 4352, .tokens = 9, .out_bytes = 9 * 4352 * 4 + 700};

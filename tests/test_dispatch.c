@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kernels run: the order of the list, INLAY_ISA and its misuse, the first call from many threads. Where
+ * The choice of kernels: the order of the list, INLAY_ISA and its misuse, the first call from many threads. If
  * INLAY_TEST_BEST names an ISA, that one must be chosen, as on emulated CPUs.
  */
 #define _XOPEN_SOURCE 600 /* pthread_barrier_wait */
@@ -31,7 +31,7 @@ static const char *best(void)
         if (runs)
             return name;
     ck_abort_msg("no ISA runs");
-    return NULL; /* check on Windows does not say that it never returns */
+    return NULL; /* check on Windows lacks the noreturn attribute */
 }
 
 START_TEST(list_ends_with_scalar)
@@ -49,7 +49,7 @@ START_TEST(list_ends_with_scalar)
 }
 END_TEST
 
-/* Every feature that the kernels of an ISA need must be there: CPUs, hypervisors and emulators can lack any one. */
+/* Every feature that an ISA's kernels need must be required: CPUs, hypervisors and emulators can lack any of them. */
 START_TEST(no_isa_runs_without_its_features)
 {
     static const struct {
@@ -81,7 +81,7 @@ START_TEST(no_isa_runs_without_its_features)
 }
 END_TEST
 
-/* Scalar kernels run by default only where no others are compiled in that need no features. */
+/* Scalar kernels are the default only if no other kernels without required features are compiled in. */
 START_TEST(scalar_is_the_last_resort)
 {
 #ifdef INLAY_HAVE_PORTABLE
@@ -94,13 +94,13 @@ START_TEST(scalar_is_the_last_resort)
 }
 END_TEST
 
-/* Features are those that CPUID reports, fewer if the operating system does not save their registers. */
+/* Features are those of CPUID, fewer if the operating system doesn't save their registers. */
 START_TEST(features_are_those_of_cpuid)
 {
 #ifdef __x86_64__
     static const struct {
         unsigned feature, leaf, bit;
-        bool in_ebx; /* else in ecx */
+        bool in_ebx; /* otherwise in ecx */
     } bits[] = {
         {INLAY_FEATURE_FMA, 1, 12, false},     {INLAY_FEATURE_F16C, 1, 29, false},
         {INLAY_FEATURE_AVX2, 7, 5, true},      {INLAY_FEATURE_AVX512F, 7, 16, true},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares every operation on float32 rows of the ISA under test with scalar: at all dims that end a vector
- * differently, at all alignments, with buffers against guard pages at both ends, and with every byte outside the rows.
+ * Compares every float32 operation of the ISA under test with scalar: all dims that end a vector differently, all
+ * alignments, buffers adjacent to guard pages at both ends, and every byte outside the rows.
  */
 #include "support.h"
 
@@ -11,12 +11,12 @@
 
 enum { MAX_DIM = 4097, ROWS = 7, MAX_TOKENS = 12, MAX_PADDING = 67 };
 
-/* The shape of an operation, and where its buffers lie. */
+/* The shape of an operation, and the places of its buffers. */
 struct shape {
     size_t batch, seq, dim;
-    size_t padding; /* bytes from the end of a row to the next row, in every buffer */
+    size_t padding; /* bytes between rows, in every buffer */
     enum placement placement;
-    size_t offset; /* of INSIDE */
+    size_t offset; /* for INSIDE */
     int64_t start;
     inlay_stores stores;
 };
@@ -64,7 +64,7 @@ static struct inputs place_inputs(const struct shape *shape, struct random *rand
     in.row_bytes = shape->dim * sizeof(float);
     in.stride = in.row_bytes + shape->padding;
     in.table = place_rows(&arenas[TABLE], shape, ROWS, in.stride, random);
-    /* Rows that follow each other may meet rows that do not. */
+    /* Contiguous rows may be combined with strided ones. */
     const size_t positions_stride = in.row_bytes + random_below(random, 2) * shape->padding;
     in.x_stride = in.row_bytes + random_below(random, 2) * shape->padding;
     in.positions = place_rows(&arenas[POSITIONS], shape, (size_t)shape->start + shape->seq, positions_stride, random);
@@ -81,7 +81,7 @@ static struct inputs place_inputs(const struct shape *shape, struct random *rand
     return in;
 }
 
-/* An operation writes `out`, which holds a copy of x if the operation works in place. */
+/* An operation writes `out`, which is a copy of x for in-place operations. */
 typedef inlay_status apply(const struct shape *shape, const struct inputs *in, unsigned char *out);
 
 static inlay_status gather(const struct shape *shape, const struct inputs *in, unsigned char *out)
@@ -238,7 +238,7 @@ START_TEST(every_batch_and_length)
 }
 END_TEST
 
-/* Rows that follow each other meet rows that do not: strides of 3 and 4 floats. */
+/* Contiguous rows are combined with strided ones: strides of 3 and 4 floats. */
 START_TEST(each_view_has_its_stride)
 {
     static const float x[12] = {1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9, 0};
@@ -260,7 +260,7 @@ START_TEST(each_view_has_its_stride)
 }
 END_TEST
 
-/* Compares with results that were computed by hand from the formula, so that scalar can be trusted. */
+/* Compares with results computed by hand from the formula, which validates scalar. */
 START_TEST(the_formula)
 {
     const float table[3][2] = {{1, 2}, {3, 4}, {5, 6}};
@@ -288,7 +288,7 @@ END_TEST
 
 enum { KINDS = 5 };
 
-/* Returns a sinusoid of one kind: every layout, every end of odd dims, and a recipe that scales what it computes. */
+/* Returns a sinusoid of one kind: every layout, every odd-dim policy, and a recipe that scales its result. */
 static inlay_sinusoid *make_kind(size_t dim, size_t kind)
 {
     static const struct {
@@ -326,8 +326,7 @@ static const inlay_executor *executor_of(size_t threads)
     return threads > 0 ? &backwards : NULL;
 }
 
-/* A call with positions of a sinusoid: from one start or, if they are not null, from `starts`; in one part if `threads`
-   is 0. */
+/* A call with sinusoidal positions: from one start or, if not null, from `starts`; in one part if `threads` is 0. */
 struct call {
     size_t kind, dim, batch, seq;
     int64_t start;
@@ -338,7 +337,7 @@ struct call {
     enum placement placement;
 };
 
-/* Runs a call. It has to write the same bits as a computation row by row, and nothing outside its rows. */
+/* Runs a call. It must write the same bits as row-by-row computation, and nothing outside its rows. */
 static void check_call(const struct call *call)
 {
     const size_t dim = call->dim, seq = call->seq, tokens = call->batch * seq;
@@ -390,8 +389,8 @@ static void check_call(const struct call *call)
     inlay_sinusoid_destroy(sinusoid);
 }
 
-/* Positions that the layer has cached, positions that it computes, and calls with both are the sinusoid's own rows,
-   also if a row is wider than the buffer of computed ones. */
+/* Cached positions, computed positions, and calls with both equal the sinusoid's rows, also if a row is wider than the
+   buffer of computed ones. */
 START_TEST(cached_and_computed_positions_are_the_same)
 {
     static const size_t dims[] = {1, 2, 3, 7, 64, 129, 512, 4096, 4097, 9001};
@@ -401,7 +400,7 @@ START_TEST(cached_and_computed_positions_are_the_same)
     } cases[] = {{0, 0}, {8, 1}, {3, 0}, {3, 1}, {3, 7}, {0, INLAY_POSITION_LIMIT - 5}};
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
         if (tested == &inlay_kernels_scalar && dims[d] > 600)
-            continue; /* it needs a microsecond per pair, and joins both kinds as every ISA does */
+            continue; /* it takes a microsecond per pair, and joins both kinds like every ISA */
         for (size_t kind = 0; kind < KINDS; kind++)
             for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
                 const size_t cached = cases[c].cached;
@@ -412,8 +411,8 @@ START_TEST(cached_and_computed_positions_are_the_same)
 }
 END_TEST
 
-/* Calls in parts and in one, with streaming stores or not, from one start or many, with cached or computed positions.
- */
+/* Split and unsplit calls, with and without streaming stores, from one start or many, with cached or computed
+   positions. */
 START_TEST(cuts_and_starts_change_nothing)
 {
     static const struct {
@@ -442,7 +441,7 @@ START_TEST(cuts_and_starts_change_nothing)
 }
 END_TEST
 
-/* Runs the other operations that take an executor in parts. */
+/* Runs the other operations with an executor in parts. */
 START_TEST(cuts_of_plain_operations_change_nothing)
 {
     enum { DIM = 260, N = 700, BYTES = N * DIM * sizeof(float) };
@@ -503,8 +502,7 @@ static bool count_rows(const struct inlay_sinusoid_tile *tile)
     return tested->sinusoid_rows(tile);
 }
 
-/* A single sequence computes cached positions if it has more bytes of them than compute_bytes, whatever the number of
-   its parts. */
+/* A single sequence computes cached positions above compute_bytes, for any number of parts. */
 START_TEST(one_long_sequence_computes_cached_positions)
 {
     enum { SEQ = 512, DIM = 256, BYTES = SEQ * DIM * 4 };
@@ -536,8 +534,8 @@ START_TEST(one_long_sequence_computes_cached_positions)
 }
 END_TEST
 
-/* Calls with enough tokens for many tiles, whose outputs fit in L2, do not fit in it, or are streamed, with every
- * prefetch strategy. */
+/* Calls with enough tokens for many tiles, with outputs that fit in L2, don't fit, or are streamed, with every prefetch
+ * strategy. */
 START_TEST(large_batches)
 {
     static const struct {

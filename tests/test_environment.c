@@ -33,7 +33,7 @@ static void make_data(void)
         data.frequencies[i] = i % 3 == 0 ? 1e-45 * (i + 1) : i % 3 == 1 ? 5e-324 : 0.3 / (i + 1);
 }
 
-/* Hashes and sums n-grams, whose quotients are computed in double. */
+/* Hashes and sums n-grams; their quotients are computed in double. */
 static inlay_status run_ngrams(const inlay_table *tokens)
 {
     static const int64_t multipliers[] = {0x123456789abcdef, -0x7edcba9876543211};
@@ -57,7 +57,7 @@ static inlay_status run_ngrams(const inlay_table *tokens)
     return status;
 }
 
-/* Runs every operation in the environment of the caller, creation of handles included. */
+/* Runs every operation in the caller's environment, including creation of handles. */
 static void run_all(void)
 {
     enum { REALS = 6 };
@@ -93,7 +93,7 @@ static void run_all(void)
         inlay_rotary_rows(sinusoid, 4999, 9, INLAY_F32, INLAY_ROTARY_HALVES, data.out[7], data.out[8], row + 4, NULL);
     status |= inlay_rotary_frequencies(&yarn, rotary, &attention_factor);
     memcpy(data.out[7] + 20 * DIM, rotary, sizeof rotary);
-    /* Subnormals that are read, and made. */
+    /* Subnormals, read and computed. */
     inlay_table_storage storage = inlay_table_storage_of(INLAY_F16, data.halves, DIM);
     inlay_table halves;
     storage.stride_bytes = sizeof *data.halves;
@@ -174,7 +174,7 @@ START_TEST(unmasked_exceptions_do_not_fire)
     const bool enabled = traps_are_enabled();
     run_all();
     EXPECT(traps_are_enabled() == enabled, "the exception mask was not restored");
-    /* A base that is no number is refused by its bits. */
+    /* A base that is NaN or infinite is rejected by its bits. */
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(8);
     static const uint64_t signalling = UINT64_C(0x7ff0000000000001);
     memcpy(&spec.base, &signalling, sizeof spec.base);

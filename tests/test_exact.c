@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The exact fallback against MPFR: constants, frequencies, phases, and every way to round. Sinusoids must be correctly
- * rounded, on every ISA.
+ * The exact fallback against MPFR: constants, frequencies, phases, and all roundings. Sinusoids must be correctly
+ * rounded on every ISA.
  */
 #include "support.h"
 #include "truth.h"
@@ -126,7 +126,7 @@ START_TEST(frequencies_are_those_of_mpfr)
 }
 END_TEST
 
-/* The real number in a column, rounded once. */
+/* Returns the real number in a column, rounded once. */
 static float true_entry(size_t dim, double base, uint32_t position, size_t pair, bool is_cosine)
 {
     mpfr_t angle, truth;
@@ -150,7 +150,7 @@ static void check_entry(size_t dim, double base, uint32_t position, size_t pair,
            is_cosine ? "cosine" : "sine", pair, (double)found, (double)rounded);
 }
 
-/* One row against MPFR: every entry is the real number rounded once. Every how many columns: `every`. */
+/* Compares every `every`-th column of a row with MPFR: entries must be the real number rounded once. */
 static void check_row(const inlay_sinusoid *sinusoid, size_t dim, double base, uint32_t position, size_t every)
 {
     float *row = malloc(dim * sizeof *row);
@@ -179,8 +179,8 @@ START_TEST(rows_are_rounded_as_promised)
 END_TEST
 
 /*
- * The positions below 2^31 whose angle comes nearest to a multiple of pi/2, by continued fractions, where the smallest
- * sines and cosines are: tests/worst_phases.py finds them.
+ * The positions below 2^31 with angles closest to a multiple of pi/2, i.e. the smallest sines and cosines, found with
+ * continued fractions by tests/worst_phases.py.
  */
 static const struct {
     size_t dim;
@@ -200,7 +200,7 @@ START_TEST(worst_phases_are_rounded_as_promised)
             if (position >= 0 && position < INLAY_POSITION_LIMIT)
                 check_row(sinusoid, worst[i].dim, worst[i].base, (uint32_t)position, worst[i].dim > 512 ? 19 : 3);
         }
-        /* The worst pair itself, whatever columns the rows above left out. */
+        /* The worst pair itself, which `every` may have skipped. */
         float row[4096];
         ck_assert_uint_le(worst[i].dim, 4096);
         write_rows(sinusoid, worst[i].position, 1, INLAY_F32, row, sizeof row);
@@ -214,9 +214,9 @@ START_TEST(worst_phases_are_rounded_as_promised)
 END_TEST
 
 /*
- * Entries within 1e-15 of the middle of two floats, which the rounding test of doubles leaves undecided: found by
- * find_hard_cases.c, which uses nothing of this library. Each is tested at the beginning of a block, after one step,
- * deep in the block and in its last row.
+ * Entries within 1e-15 of the midpoint of two floats, which the rounding test leaves undecided, found by
+ * find_hard_cases.c without this library. Each is tested at the start of a block, after one step, deep in the block and
+ * in its last row.
  */
 static const struct {
     size_t dim;
@@ -274,14 +274,14 @@ START_TEST(blocks_are_rounded_as_promised)
 }
 END_TEST
 
-/* Numbers of 53 bits, of which the last limb has the first ones too: doubles without rounding. */
+/* 53-bit numbers, to the last limb: doubles without rounding. */
 START_TEST(every_bit_of_fixed_point_is_rounded)
 {
     enum { BITS = 64 * INLAY_FIXED_LIMBS };
     for (int first = 0; first < BITS; first++) {
         struct inlay_fixed x[2];
         memset(&x[0], 0, sizeof x[0]);
-        memset(&x[1], 0xff, sizeof x[1]); /* what lies behind is no part of the number */
+        memset(&x[1], 0xff, sizeof x[1]); /* not part of the number */
         double wanted = 0;
         for (int bit = first; bit < BITS && bit <= first + 52; bit += 13) {
             x[0].limb[bit / 64] |= UINT64_C(1) << (63 - bit % 64);
@@ -300,7 +300,7 @@ START_TEST(square_roots_are_correctly_rounded)
     struct random random = {17};
     for (uint64_t i = 0; i < 40000; i++) {
         uint64_t n = i < 20000 ? i : random_bits(&random) >> random_below(&random, 64);
-        if (i >= 39000) { /* roots of 25 bits: every odd one is a tie */
+        if (i >= 39000) { /* 25-bit roots: every odd one is a tie */
             uint64_t tie = (UINT64_C(1) << 24) + random_below(&random, 1 << 24);
             n = tie * tie;
         }

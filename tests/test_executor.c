@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How work is cut into parts: shares meet without gaps and differ by one at most, also where a product of their number
- * and the total would overflow size_t.
+ * Splitting work into parts: shares have no gaps and differ by at most one, even if a product of their number and the
+ * total would overflow size_t.
  */
 #include "support.h"
 
@@ -29,8 +29,8 @@ START_TEST(shares_cover_everything_once)
 }
 END_TEST
 
-/* 2^30 - 1 float16 rows of dim 1 in blocks of 128 rows: with 32 bits, 2^23 * 512 is 0, and shares by
-   total * index / parts begin outside of the output. */
+/* 2^30 - 1 float16 rows of dim 1 in blocks of 128 rows: with 32 bits, 2^23 * 512 is 0, and shares by total * index /
+   parts would start outside the output. */
 START_TEST(largest_call_of_a_32_bit_machine_is_cut_within_its_rows)
 {
     enum { ROWS = (1 << 30) - 1, BLOCK = 128, PARTS = 512 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables in extents: every element type and every route gives the bits of the same rows in one array, however they are
- * cut. Each array of an extent lies against a guard page. Random layers in extents are in test_calls.c.
+ * Tables in extents: every element type and route gives the bits of the same rows in one array, for any split. Each
+ * array of an extent is adjacent to a guard page. test_calls.c covers random layers in extents.
  */
 #include "calls.h"
 #include "reference.h"
@@ -11,7 +11,7 @@
 
 enum { ROWS = 41, DIM = 256, SEQUENCES = 3, LENGTH = 30, TOKENS_OF_BATCH = SEQUENCES * LENGTH, ROW_BYTES = DIM * 4 };
 
-/* How the rows are cut: into extents of `equal` rows, or of the lengths in `rows`. */
+/* The split: extents of `equal` rows, or of the lengths in `rows`. */
 static const struct cut {
     size_t equal, rows[5];
 } cuts[] = {
@@ -19,7 +19,7 @@ static const struct cut {
     {.rows = {ROWS}}, {.rows = {1, 39, 1}}, {.rows = {1, 1, 1, 38}}, {.rows = {40, 1}}, {.rows = {16, 8, 4, 2, 11}}};
 enum { CUTS = sizeof cuts / sizeof *cuts };
 
-/* A table in one array, and what it is made of. */
+/* A table in one array, and its contents. */
 static struct whole {
     inlay_table view;
     float floats[ROWS * DIM];
@@ -47,14 +47,14 @@ struct pieces {
     struct arena arenas[ROWS][3];
 };
 
-/* Copies bytes to an arena of their own, against the page before or behind it. */
+/* Copies bytes to a separate arena, adjacent to the page before or after it. */
 static void *copy(struct arena *arena, const void *from, size_t bytes, bool at_begin)
 {
     *arena = arena_make(bytes);
     return memcpy(arena_place(arena, bytes, at_begin ? AT_BEGIN : AT_END, 0), from, bytes);
 }
 
-/* Returns the zero points of some rows as a table of these rows alone has them; `bytes` is set to how many they are. */
+/* Returns the zero points of some rows, in the format of a table of only these rows; `bytes` is set to their size. */
 static const unsigned char *zeros_of(size_t first, size_t rows, size_t *bytes)
 {
     static unsigned char zeros[sizeof whole.zeros + 1];
@@ -104,7 +104,7 @@ static void free_pieces(struct pieces *pieces)
 
 /* ---- Layers ---- */
 
-/* What a layer has beside its tokens; `learned` and `segments` are rows of the same table. */
+/* The other terms of a layer; `learned` and `segments` are rows of the same table. */
 static const struct variant {
     const char *name;
     bool sinusoid, learned, segments, padding, weights, shard, one_sequence;
@@ -159,7 +159,7 @@ static inlay_batch batch_of(const struct variant *variant)
     return batch;
 }
 
-/* Runs a variant of a layer, and backward unless outputs have 16 bits. */
+/* Runs a variant of a layer, and backward unless outputs are 16-bit. */
 static void run(const struct variant *variant, const inlay_table *table, const inlay_executor *executor,
                 unsigned char *out, float *gradients)
 {

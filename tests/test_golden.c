@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of FP8 and of ggml's types against the values that PyTorch and ggml give (data/ngram), through the public API:
- * bit by bit, but for what a NaN carries. All pairs of an E4M3 number and an E8M0 scale are among them.
+ * Rows of FP8 and of ggml's types against values of PyTorch and ggml (data/ngram), through the public API: bit by bit,
+ * except the payload of NaNs. Includes all pairs of an E4M3 number and an E8M0 scale.
  */
 #include "support.h"
 
@@ -11,7 +11,7 @@
 
 enum { LINE = 32768, DIM = 256 };
 
-/* One file, line by line. */
+/* A file, line by line. */
 struct golden {
     FILE *file;
     char line[LINE];
@@ -27,7 +27,7 @@ static struct golden open_golden(const char *name, const char *first)
     return golden;
 }
 
-/* Reads the next line and cuts it into words; false at the line "end", which the last one is. */
+/* Reads the next line and splits it into words. Returns false at the last line, "end". */
 static bool next_line(struct golden *golden)
 {
     ck_assert_ptr_nonnull(fgets(golden->line, LINE, golden->file));
@@ -44,7 +44,7 @@ static bool line_is(const struct golden *golden, const char *first)
     return strcmp(golden->words[0], first) == 0;
 }
 
-/* Reads `digits` hexadecimal digits of element i; UINT32_MAX is a NaN, which is written as dashes. */
+/* Reads `digits` hexadecimal digits of element i; UINT32_MAX is a NaN, written as dashes. */
 static uint32_t hex_at(const char *text, size_t i, size_t digits)
 {
     char number[9] = {0};
@@ -52,7 +52,7 @@ static uint32_t hex_at(const char *text, size_t i, size_t digits)
     return number[0] == '-' ? UINT32_MAX : (uint32_t)strtoul(number, NULL, 16);
 }
 
-/* Reads bytes from hexadecimal digits; returns how many. */
+/* Reads bytes from hexadecimal digits; returns their number. */
 static size_t bytes_of(const char *text, unsigned char *bytes)
 {
     const size_t n = strlen(text) / 2;
@@ -76,7 +76,7 @@ static uint32_t bits_at(const unsigned char *out, size_t i, inlay_element_type t
     return is_nan(bits, type) ? UINT32_MAX : bits;
 }
 
-/* Writes all rows of a table: float32 by inlay_gather(), others by a layer with that type of outputs. */
+/* Writes all rows of a table: float32 by inlay_gather(), others by a layer with that output type. */
 static void write_table(const inlay_table *table, float scale, inlay_element_type type, unsigned char *out)
 {
     static int32_t ids[DIM];
@@ -112,7 +112,7 @@ static void expect_line(const char *what, const inlay_table *table, float scale,
                (int)type, i, bits_at(out, i, type), hex_at(wanted, i, digits));
 }
 
-/* The products of all E4M3 numbers and all E8M0 scales have this SHA-256 in a type. */
+/* Expects this SHA-256 for the products of all E4M3 numbers and all E8M0 scales in a type. */
 static void expect_pairs(inlay_element_type type, const char *wanted)
 {
     static unsigned char codes[DIM * DIM], scales[DIM * DIM / 32], out[DIM * DIM * 4], pairs[sizeof out];

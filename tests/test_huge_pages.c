@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The advice about huge pages: which pages it reaches, and that they become huge, as /proc/self/smaps tells. What the
- * system itself cannot do is asked of it without the library, and skipped visibly.
+ * Advice about huge pages: the pages it affects, and that they become huge, from /proc/self/smaps. Tests check first if
+ * the system supports a feature, without the library, and are skipped visibly if not.
  */
 #define _GNU_SOURCE /* MADV_HUGEPAGE, MAP_ANONYMOUS */
 #include "errors/errors.h"
@@ -17,10 +17,10 @@
 
 enum { COLLAPSE = 25, PAGES = 4 }; /* MADV_COLLAPSE; the huge pages of a region */
 
-/* The size of a huge page as the kernel states it, or 0 if it has none. */
+/* The size of a huge page reported by the kernel, or 0 if it has none. */
 static size_t huge;
 
-/* PAGES huge pages of address space that begin at a huge page, between others that the region also mapped. */
+/* PAGES huge pages of address space, aligned to a huge page, with mapped pages around them. */
 static unsigned char *region;
 
 static void *map_region(void)
@@ -32,7 +32,7 @@ static void *map_region(void)
     return mapped + huge + -(uintptr_t)mapped % huge;
 }
 
-/* Reads a line of the mapping in which an address lies, from its name on; "" if there is none. */
+/* Reads a line of an address's mapping, starting with its name; "" if there is none. */
 static void read_smaps(const void *address, const char *name, char *line, int room)
 {
     FILE *file = fopen("/proc/self/smaps", "r");
@@ -51,7 +51,7 @@ static void read_smaps(const void *address, const char *name, char *line, int ro
     line[0] = '\0';
 }
 
-/* Returns how many bytes of the mapping in which an address lies are in huge pages. */
+/* Returns the bytes of an address's mapping in huge pages. */
 static size_t bytes_in_huge_pages(const void *address)
 {
     char line[256];
@@ -59,7 +59,7 @@ static size_t bytes_in_huge_pages(const void *address)
     return 1024 * (size_t)strtoull(line + strcspn(line, "0123456789"), NULL, 10);
 }
 
-/* Returns whether huge pages are advised for the mapping in which an address lies. */
+/* Returns true if an address's mapping has huge pages advised. */
 static bool is_advised(const void *address)
 {
     char line[256];
@@ -73,7 +73,7 @@ static void touch(unsigned char *begin, size_t bytes)
         begin[i] = (unsigned char)(i / 4096 + i / huge);
 }
 
-/* Returns whether memory is as touch() left it. */
+/* Returns true if memory is unchanged since touch(). */
 static bool is_touched(const unsigned char *begin, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i += 4096)
@@ -94,7 +94,8 @@ static void find_region(void)
         region = map_region();
 }
 
-/* Returns whether the system can do what a test needs, by its own call on a region of its own; says so if it cannot. */
+/* Returns true if the system supports the feature under test, tried directly on a separate region; prints a message if
+   not. */
 static bool system_can(int advice, bool touched_first)
 {
     if (huge > 0) {
@@ -145,8 +146,7 @@ START_TEST(sizes_are_those_that_the_system_states)
 }
 END_TEST
 
-/* As if the system had pages of 16 or 64 KiB, whose huge pages have 32 and 512 MiB: smaller ones are no reason to give
-   advice. */
+/* Simulates systems with pages of 16 or 64 KiB and huge pages of 32 and 512 MiB: smaller ranges get no advice. */
 START_TEST(other_sizes_are_advised_as_a_whole)
 {
     if (!system_can(MADV_HUGEPAGE, false))
@@ -172,7 +172,7 @@ END_TEST
 
 START_TEST(the_end_of_the_address_space_is_not_advised)
 {
-    /* The first huge page after this would begin at the end of the address space. */
+    /* The first huge page after this would start at the end of the address space. */
     size_t count = 77;
     EXPECT_STATUS(inlay_huge_pages_advise((void *)(UINTPTR_MAX - 4095), 4095, &count), INLAY_OK);
     EXPECT(count == 0 && (huge == 0 || !is_advised(region)), "the last page holds %zu bytes of huge pages", count);
@@ -181,7 +181,7 @@ END_TEST
 
 START_TEST(what_the_system_refuses_is_no_error)
 {
-    /* Address space without memory, which the system refuses by ENOMEM. An emulator may accept all advice. */
+    /* Unmapped address space, rejected by the system with ENOMEM. An emulator may accept all advice. */
     size_t count = 77;
     if (!system_can(MADV_HUGEPAGE, false))
         return;
@@ -198,7 +198,7 @@ START_TEST(only_whole_pages_are_advised)
 {
     static const struct {
         ptrdiff_t begin, end; /* in bytes from the ends of PAGES huge pages */
-        size_t first, last;   /* of those that are advised */
+        size_t first, last;   /* of the advised ones */
     } ranges[] = {{0, 0, 0, PAGES}, {1, 0, 1, PAGES}, {0, -1, 0, PAGES - 1}, {1, -1, 1, PAGES - 1}, {-1, 1, 0, PAGES}};
     if (!system_can(MADV_HUGEPAGE, false))
         return;
@@ -209,7 +209,7 @@ START_TEST(only_whole_pages_are_advised)
         EXPECT_STATUS(inlay_huge_pages_advise(region + ranges[i].begin, bytes, &count), INLAY_OK);
         EXPECT(count == (ranges[i].last - ranges[i].first) * huge, "range %zu: %zu bytes were advised", i, count);
         for (size_t page = 0; page < PAGES + 2; page++) {
-            /* Also the pages before and behind. */
+            /* Includes the pages before and after. */
             const bool wanted = page >= ranges[i].first + 1 && page < ranges[i].last + 1;
             const unsigned char *begin = region + page * huge - huge;
             EXPECT(is_advised(begin) == wanted && is_advised(begin + huge - 1) == wanted, "range %zu, page %zu", i,

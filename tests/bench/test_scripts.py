@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests the scripts of bench/ on invented runs, which are read, compared and drawn, and on an invented loop.
+"""Tests the scripts of bench/ on made-up runs, which are read, compared and drawn, and on a made-up loop.
 
-Run as `test_scripts.py BENCH_DIR`. Pictures are drawn only if matplotlib is installed, and the comparison with other
-frameworks is tested only if NumPy is; the last line says so.
+Run as `test_scripts.py BENCH_DIR`. Pictures need matplotlib, and the comparison with other frameworks needs NumPy; the
+last line shows skipped ones.
 """
 
 import collections
@@ -65,7 +65,7 @@ def test_rows():
 
 
 def test_loop():
-    """Finds the loop over vectors, without its rare detour, among a loop over single floats and the way out."""
+    """Finds the vector loop, without its rare branch, next to a scalar loop and the exit."""
     lines = """ldr s0, [x1]|fmul s0, s0, s1|str s0, [x3], #4|b.ne 0 <f>|\
         ldr q0, [x1]|ldp q2, q3, [x2]|fmul v0.4s, v0.4s, v2.4s|cbz x5, 24 <f+0x24>|bl 0 <g>|\
         stp q0, q3, [x3]|b.ne 10 <f+0x10>|ret""".split("|")
@@ -77,7 +77,7 @@ def test_loop():
 
 
 def test_instructions():
-    """Reads the costs of calls by one function only, and judges them with a margin of 3 %."""
+    """Reads the costs of one function's calls only, with a margin of 3 %."""
     profile = """fn=(1) main
 16 5
 cfn=(2) count_a
@@ -107,7 +107,7 @@ calls=1 0
 
 
 def test_saved(folder):
-    """A kept run is named after its CPU, tells no more than it must, and makes the columns of the table."""
+    """A saved run is named after its CPU, has no private data, and becomes columns of the table."""
     amd = "processor\t: 0\nvendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\nmodel name\t: AMD EPYC\n\nprocessor: 1\n"
     assert saved.file_name(amd) == "authenticamd-25-17.json", saved.file_name(amd)
     arm = "CPU implementer\t: 0x41\nCPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n"
@@ -136,7 +136,7 @@ def test_saved(folder):
 
 
 def kept_peers(date, slowest):
-    """The text of a run of ./dev peers --save, in which each framework takes longer than the one before."""
+    """Returns a run of ./dev peers --save in which each framework is slower than the previous one."""
     rows = [{"shape": shape, "peer": peer, "inlay_median_seconds": 0.0025, "median_over_inlay": slowest * i / 5}
             for shape in speed_picture.SHAPES for i, peer in enumerate(speed_picture.PEERS)]
     versions = "inlay 0.1 (avx2), its Python package 0.1 (avx2) beside x"
@@ -145,7 +145,7 @@ def kept_peers(date, slowest):
 
 
 def test_picture(folder):
-    """The picture is of the newest run, has its numbers as text, and --check finds one that is out of date."""
+    """The picture uses the newest run, has its numbers as text, and --check detects an outdated one."""
     runs, page = folder / "results", folder / "page.md"
     folder.mkdir()
     page.write_text(f"{saved.BEGIN}\n{saved.END}\n", encoding="utf-8")
@@ -168,7 +168,7 @@ def test_picture(folder):
 
 
 def write_harness(path, *minima):
-    """Writes a program that prints a run with the next of these minima, in microseconds, each time it is started."""
+    """Writes a program that prints a run with the next of these minima, in microseconds, at each start."""
     texts = [json_of({**embed(1.0), "seconds_minimum": us * 1e-6}) for us in minima]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.with_suffix(".log").write_text("", encoding="utf-8")
@@ -186,7 +186,8 @@ def write_harness(path, *minima):
 
 
 def compare_in_turn(folder, old, new):
-    """Exit status, output, and the calls of both, of two harnesses with these minima; the old one by its build directory."""
+    """Returns exit status, output, and the calls of two harnesses with these minima. The old one is given by its build
+    directory."""
     harnesses = write_harness(folder / "old" / "bench" / "inlay_bench", *old), write_harness(folder / "inlay_bench", *new)
     command = [sys.executable, "-B", str(BENCH / "against.py"), str(folder / "old"), str(harnesses[1]), "--more"]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
@@ -244,7 +245,7 @@ def timing(name, mode, seconds, read=False):
 
 
 def test_peer_rows():
-    """A peer is compared with the slower of inlay's contenders in the same mode; those who are faster are named."""
+    """A peer is compared with the slower of inlay's contenders in the same mode; faster ones are named."""
     import fixture
     import lookups
     import report
@@ -286,7 +287,7 @@ def test_peer_rows():
 
 
 def test_lookup_definition():
-    """The hash is that of the header, and a difference of one bit is found."""
+    """The hash equals the header's, and a difference of one bit is detected."""
     import lookups
     import ngram_definition
     import numpy

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fixture of the suites test_errors_*.c: a small table, its layer, an output between guard pages, and the macros
- * that expect a status of a call.
+ * The fixture of the suites test_errors_*.c: a small table, its layer, an output between guard pages, and macros that
+ * expect a status from a call.
  */
 #pragma once
 
@@ -21,16 +21,16 @@ void free_fixture(void);
 /* Returns a view of `table`. */
 inlay_table good_table(void);
 
-/* Returns a layer whose positions are those of a sinusoid, or of a table, or none. */
+/* Returns a layer with positions from a sinusoid, from a table, or none. */
 inlay_layer *make_layer(const inlay_table *tokens, const inlay_sinusoid *formula, const inlay_table *learned);
 
 /* Creates a layer and destroys it again; fails the test if a failed creation leaves a handle. */
 inlay_status create_layer(const inlay_layer_spec *spec);
 
-/* Runs a layer with the output of the fixture. */
+/* Runs a layer with the fixture's output. */
 inlay_status forward(const inlay_layer *layer, const inlay_batch *batch, inlay_fault *fault);
 
-/* Expects a status of a call, an output that is untouched if it is an error, and an errno that stays as it is. */
+/* Expects a status from a call, unchanged output on errors, and unchanged errno. */
 #define EXPECT_STATUS(call, wanted)                                                                                    \
     do {                                                                                                               \
         arena_place(&out, 0, AT_BEGIN, 0);                                                                             \
@@ -42,7 +42,7 @@ inlay_status forward(const inlay_layer *layer, const inlay_batch *batch, inlay_f
         EXPECT(errno == 0, "%s touched errno", #call);                                                                 \
     } while (0)
 
-/* Expects a status of a call while one field of a struct that it reads has another value. */
+/* Expects a status from a call while one field of a struct that it reads has another value. */
 #define EXPECT_WITH(wanted, object, field, value, call)                                                                \
     do {                                                                                                               \
         const __typeof__(object) kept = (object);                                                                      \

@@ -93,7 +93,7 @@ START_TEST(bad_positions)
 }
 END_TEST
 
-/* Positions past a table that clamps them: its last row, as far as numbers go. */
+/* Positions past a clamped table use its last row, up to the largest numbers. */
 START_TEST(far_positions_are_clamped)
 {
     static const int64_t starts[] = {ROWS, INT64_C(1) << 32, (INT64_C(1) << 32) - 1, INT64_MAX - 1, INT64_MAX};
@@ -141,7 +141,7 @@ START_TEST(arguments)
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         EXPECT_STATUS(inlay_forward(calls[i].layer, calls[i].batch, calls[i].out, calls[i].stride_bytes, NULL, NULL),
                       calls[i].wanted);
-    /* Without work nothing is looked at. */
+    /* Without work, nothing is checked. */
     batch = inlay_batch_i32(NULL, 0, SEQ, -5);
     EXPECT_STATUS(inlay_forward(layer, &batch, NULL, ROW_BYTES, NULL, NULL), INLAY_OK);
     batch = inlay_batch_i32(NULL, BATCH, 0, 0);
@@ -219,7 +219,8 @@ START_TEST(ragged_batches)
     inlay_batch batch = inlay_batch_ragged(ids, INLAY_ID_I32, offsets, BATCH, 0);
     EXPECT_BATCH(INLAY_OK, length, TOKENS);
     EXPECT_BATCH(INLAY_OK, length, INLAY_LENGTH_FROM_OFFSETS);
-    EXPECT_BATCH(INLAY_ERROR_OVERFLOW, sequences, SIZE_MAX / sizeof *offsets / 2 + 1); /* the last offset is nowhere */
+    EXPECT_BATCH(INLAY_ERROR_OVERFLOW, sequences, SIZE_MAX / sizeof *offsets / 2 + 1); /* the last offset is not in
+                                                                                          memory */
     EXPECT_BATCH(INLAY_ERROR_NULL, offsets, NULL);
     EXPECT_BATCH(INLAY_ERROR_OFFSETS, length, TOKENS - 1);
     EXPECT_BATCH(INLAY_ERROR_OFFSETS, length, TOKENS + 1);
@@ -256,7 +257,7 @@ START_TEST(starts_of_sequences)
     inlay_table tokens = good_table(), learned = inlay_table_f32(table, 5, DIM);
     inlay_layer *formula = make_layer(&tokens, sinusoid, NULL), *positioned = make_layer(&tokens, NULL, &learned);
     int64_t starts[BATCH] = {0, 2};
-    inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, -5); /* not looked at beside starts */
+    inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, -5); /* ignored because there are starts */
     batch.starts = starts;
     inlay_fault fault;
     EXPECT_STATUS(forward(formula, &batch, NULL), INLAY_OK);
@@ -279,12 +280,12 @@ END_TEST
 
 /* ---- Overlaps --------------------------------------------------------------------------------------------------- */
 
-/* Memory with a place for each array that a call reads, and outputs over the borders of each. */
+/* Memory with a place for each array that a call reads, and outputs across the borders of each. */
 enum { WIDE = 96, WIDE_BYTES = WIDE * sizeof(float), ROOM = 4096, ARRAYS = 12 };
 static unsigned char memory[ARRAYS][ROOM], before[ARRAYS][ROOM];
 
-/* Expects INLAY_ERROR_OVERLAP of one output row over the last byte of an array, or whose last byte is its first, and
-   INLAY_OK of one beside it. */
+/* Expects INLAY_ERROR_OVERLAP if an output row covers only the last or only the first byte of an array, and INLAY_OK if
+   it is adjacent. */
 static void expect_borders(const inlay_layer *layer, const inlay_batch *batch, int array, size_t bytes)
 {
     unsigned char *const begin = memory[array] + WIDE_BYTES, *const end = begin + bytes;
@@ -306,7 +307,7 @@ START_TEST(outputs_over_inputs)
     const unsigned char *at[ARRAYS];
     for (int i = 0; i < ARRAYS; i++)
         at[i] = memory[i] + WIDE_BYTES;
-    /* Four rows of three groups: zero points take two bytes a row, six in all, or three bytes a row. */
+    /* Four rows of three groups: zero points take two bytes per row, six in total, or three bytes per row. */
     static const struct {
         inlay_element_type type;
         size_t zeros;
@@ -350,7 +351,7 @@ START_TEST(outputs_over_inputs)
 }
 END_TEST
 
-/* A call has read its structs before it writes: an output may lie over them. */
+/* A call reads its structs before it writes, so an output may overlap them. */
 START_TEST(outputs_over_structs)
 {
     static union {
@@ -375,7 +376,7 @@ START_TEST(outputs_over_structs)
 }
 END_TEST
 
-/* Outputs of two rows over each border of a table of plain rows, for each function that reads it. */
+/* Outputs of two rows across each border of a table of plain rows, for each function that reads it. */
 START_TEST(overlaps_of_plain_rows)
 {
     enum { BLOCK = 64 * ROW_BYTES };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The advice about huge pages: which arguments are errors, on systems without huge pages too.
+ * Advice about huge pages: arguments that are errors, also on systems without huge pages.
  */
 #include "errors/errors.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every error of creating a layer, for every field of its spec; the memory of handles; executors; and what the library
- * says of itself.
+ * Every error of creating a layer, for every field of its spec; the memory of handles; executors; and the library's
+ * version and status functions.
  */
 #include "errors/errors.h"
 
@@ -76,7 +76,7 @@ START_TEST(fields_of_specs)
     EXPECT_SPEC(INLAY_ERROR_OPTION, positions, &shard);
     EXPECT_SPEC(INLAY_ERROR_SHAPE, positions, &wider);
     EXPECT_SPEC(INLAY_ERROR_SHAPE, sinusoid, wider_sinusoid);
-    EXPECT_SPEC(INLAY_OK, substitute_id, -1); /* of another policy */
+    EXPECT_SPEC(INLAY_OK, substitute_id, -1); /* for another policy */
     spec.bad_id = INLAY_BAD_ID_SUBSTITUTE;
     EXPECT_SPEC(INLAY_OK, substitute_id, ROWS - 1);
     EXPECT_SPEC(INLAY_ERROR_OPTION, substitute_id, ROWS);
@@ -116,7 +116,7 @@ START_TEST(fields_of_specs)
 }
 END_TEST
 
-/* The mapping and the weights of ids: values, lengths, types, and which ids exist. */
+/* The mapping and the weights of ids: values, lengths, types, and valid ids. */
 START_TEST(mappings_and_weights)
 {
     static int32_t rows[12] = {ROWS - 1, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3};
@@ -166,7 +166,7 @@ START_TEST(mappings_and_weights)
     EXPECT_STATUS(forward(layer, &batch, NULL), INLAY_ERROR_ID);
     batch.ids = ids;
     EXPECT_STATUS(inlay_forward(layer, &batch, rows, sizeof rows, NULL, NULL), INLAY_ERROR_OVERLAP);
-    /* A value that is changed to what is no row stands for row 0. */
+    /* A value that was changed to an invalid row is read as row 0. */
     static const int32_t changed[] = {ROWS, -1, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
         rows[11] = changed[i];
@@ -175,7 +175,7 @@ START_TEST(mappings_and_weights)
     }
     rows[11] = 3;
     inlay_layer_destroy(layer);
-    /* Weights belong to ids, and to pooling. */
+    /* Weights apply to ids, and need pooling. */
     spec.token_weights = weights;
     spec.token_weights_length = 12;
     EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_OPTION);
@@ -214,7 +214,7 @@ START_TEST(specs_of_later_versions)
 }
 END_TEST
 
-/* Post-ops that need whole rows of floats take no longer ones than this. */
+/* Post-ops that need whole float rows limit their length. */
 START_TEST(wide_rows)
 {
     const inlay_table wide = inlay_table_f32(NULL, 0, 4097), widest = inlay_table_f32(NULL, 0, 4096);

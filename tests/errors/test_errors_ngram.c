@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Bad arguments of n-grams: each is an error with its place, a handle is null then, and nothing is written.
+ * Bad arguments of n-grams: each is an error with its place, the handle is null, and nothing is written.
  */
 #include "errors/errors.h"
 
@@ -176,7 +176,7 @@ START_TEST(allocators)
 }
 END_TEST
 
-/* What create() copies, which an allocator changes as another thread might, after the spec was validated. */
+/* Arrays copied by create(), which the allocator changes like another thread could, after the spec was validated. */
 static struct {
     int64_t resets[2], masks[1];
     inlay_ngram_column columns[COLUMNS];
@@ -221,7 +221,7 @@ END_TEST
 
 /* ---- Batches ---------------------------------------------------------------------------------------------------- */
 
-/* Expects a status of every function that takes a batch. */
+/* Expects a status from every function that takes a batch. */
 #define EXPECT_BATCH(wanted, object, field, value)                                                                     \
     do {                                                                                                               \
         EXPECT_WITH(wanted, object, field, value, find_ids(&(object)));                                                \
@@ -263,7 +263,7 @@ static void expect_place(inlay_status status, inlay_status wanted, size_t sequen
     memset(&fault, 0, sizeof fault);
 }
 
-/* Expects a status of each function, and its place. */
+/* Expects a status from each function, and its place. */
 static void expect_places(const inlay_ngram_batch *of, inlay_status wanted, size_t sequence, size_t token,
                           int64_t value)
 {
@@ -282,7 +282,7 @@ START_TEST(places_of_bad_values)
     expect_places(&ragged, INLAY_ERROR_ID, 1, 2, VOCAB);
     ids[0] = -1;
     expect_places(&batch, INLAY_ERROR_ID, 0, 0, -1);
-    history[2 * PAST - 1] = VOCAB; /* of a history without ids: it is not read */
+    history[2 * PAST - 1] = VOCAB; /* in a history without ids: not read */
     expect_places(&batch, INLAY_ERROR_ID, 0, 0, -1);
     lengths[1] = 1;
     expect_places(&batch, INLAY_ERROR_HISTORY, 1, PAST - 1, VOCAB);
@@ -412,14 +412,14 @@ START_TEST(tables_of_lookups)
     EXPECT_WITH(INLAY_ERROR_SHAPE, second_table, rows, ROWS - 1, forward_to(out.begin, OUT_ROW));
     EXPECT_WITH(INLAY_ERROR_NULL, second_table, data, NULL, forward_to(out.begin, OUT_ROW));
     EXPECT_WITH(INLAY_ERROR_STRIDE, first_table, stride_bytes, ROW_BYTES - 1, forward_to(out.begin, OUT_ROW));
-    lookup.first_column = 2; /* whose table column 0 names too */
+    lookup.first_column = 2; /* also the table of column 0 */
     EXPECT_WITH(INLAY_ERROR_STRIDE, first_table, stride_bytes, ROW_BYTES - 1, forward_to(out.begin, OUT_ROW));
     EXPECT_WITH(INLAY_OK, second_table, stride_bytes, ROW_BYTES - 1, forward_to(out.begin, OUT_ROW));
     EXPECT_STATUS(forward_to(table, OUT_ROW), INLAY_ERROR_OVERLAP);
     lookup.first_column = 0;
     tables[1] = NULL;
     EXPECT_STATUS(forward_to(out.begin, OUT_ROW), INLAY_ERROR_NULL);
-    lookup.columns = 1; /* which does not name it */
+    lookup.columns = 1; /* column 0 is not used */
     EXPECT_STATUS(forward_to(out.begin, OUT_ROW), INLAY_OK);
     lookup.table_count = 1;
     EXPECT_STATUS(forward_to(out.begin, OUT_ROW), INLAY_OK);
@@ -428,7 +428,7 @@ END_TEST
 
 START_TEST(outputs_of_forward)
 {
-    /* Behind the list there is nothing else that must not be written. */
+    /* Nothing else follows the list, which could cause the error. */
     static union {
         const inlay_table *tables[2];
         unsigned char output[TOKENS * OUT_ROW];

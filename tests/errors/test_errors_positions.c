@@ -67,7 +67,7 @@ START_TEST(frequencies_of_the_callers)
         }
     EXPECT_SPEC(INLAY_ERROR_OPTION, recipe, INLAY_RECIPE_FAIRSEQ);
     EXPECT_SPEC(INLAY_ERROR_OPTION, float_angles, 2);
-    /* The edges are numbers like others, and the base is not looked at. */
+    /* The edges are valid, and the base is ignored. */
     static const double edges[] = {0, -0.0, 5e-324, 0x1p31};
     spec.base = (double)NAN;
     for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
@@ -102,7 +102,7 @@ START_TEST(recipes_have_names)
 }
 END_TEST
 
-/* The arguments of inlay_sinusoid_rows() and inlay_sinusoid_at(), which has a list in place of a start. */
+/* The arguments of inlay_sinusoid_rows() and inlay_sinusoid_at(), which takes a list instead of a start. */
 struct call {
     const inlay_sinusoid *sinusoid;
     int64_t start;
@@ -163,7 +163,7 @@ START_TEST(lists_of_positions)
     EXPECT_STATUS(at(&narrow, NULL), INLAY_OK);
     const struct call none = {sinusoid, 0, NULL, INLAY_POSITION_I64, 0, INLAY_F32, NULL, ROW_BYTES};
     EXPECT_STATUS(at(&none, NULL), INLAY_OK);
-    /* An output that begins within the last position. */
+    /* An output that starts within the last position. */
     call = (struct call){sinusoid, 0, out.begin, INLAY_POSITION_I64, 1, INLAY_F32, out.begin + 7, ROW_BYTES};
     EXPECT_STATUS(at(&call, NULL), INLAY_ERROR_OVERLAP);
 }
@@ -237,7 +237,7 @@ START_TEST(rotary_tables)
 
     call.layout = INLAY_ROTARY_PAIRS;
     EXPECT_ROTARY(INLAY_ERROR_STRIDE, stride_bytes, ROW_BYTES / 2 - 1);
-    /* Cosines and sines side by side, as caches have them, and one byte nearer. */
+    /* Cosines and sines side by side, as in caches, and one byte closer. */
     call.sin = out.begin + ROW_BYTES / 2;
     EXPECT_STATUS(rotary(&call), INLAY_OK);
     EXPECT_ROTARY(INLAY_ERROR_OVERLAP, sin, call.sin - 1);
@@ -247,7 +247,7 @@ START_TEST(rotary_tables)
 }
 END_TEST
 
-/* Memory for one handle, between an output row before it and one behind it. */
+/* Memory for one handle, between two output rows. */
 static struct {
     unsigned char before[ROW_BYTES];
     _Alignas(64) unsigned char handle[8192];
@@ -268,7 +268,7 @@ static void release(void *ctx, void *memory)
     (void)memory;
 }
 
-/* Expects a status of each function that writes a row. */
+/* Expects a status from each function that writes a row. */
 static void expect_row(const inlay_layer *layer, const inlay_sinusoid *handle, unsigned char *row, inlay_status wanted)
 {
     static const int64_t list[1] = {7};
@@ -284,7 +284,7 @@ static void expect_row(const inlay_layer *layer, const inlay_sinusoid *handle, u
     EXPECT_STATUS(inlay_forward(layer, &batch, row, ROW_BYTES, NULL, NULL), wanted);
 }
 
-/* Outputs over each end of a sinusoid's handle, with the arrays behind it, and next to it. */
+/* Outputs across each end of a sinusoid's handle, including its arrays, and next to it. */
 START_TEST(outputs_over_handles)
 {
     static const inlay_recipe recipes[] = {INLAY_RECIPE_EXACT, INLAY_RECIPE_TORCH_EXP};

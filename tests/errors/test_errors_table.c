@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every error of a table's view, of the plain operations, which take one, and of random tables, for every argument that
- * can cause it; and the constructors of views.
+ * Every error of table views, of the plain operations, and of random tables, for every argument; and the constructors
+ * of views.
  */
 #include "errors/errors.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arguments of the plain operations: `table` is `positions` and `n` is `seq` of inlay_add_positions(). */
+/* The arguments of the plain operations. For inlay_add_positions(), `table` is `positions` and `n` is `seq`. */
 struct call {
     const inlay_table *table;
     const void *ids;
@@ -79,7 +79,7 @@ START_TEST(plain_operations)
     EXPECT_ADD(INLAY_ERROR_OPTION, table, &whole);
     call.n = 2;
     EXPECT_ADD(INLAY_ERROR_OVERFLOW, batch, SIZE_MAX);
-    /* Without work nothing is looked at. */
+    /* Without work, nothing is checked. */
     call = good_call(&view);
     call.n = call.batch = 0;
     call.ids = call.x = call.out = NULL;
@@ -89,7 +89,7 @@ START_TEST(plain_operations)
 }
 END_TEST
 
-/* Expects a status wherever a view is taken, of one that is no shard. */
+/* Expects a status from every function that takes a view, for one that is not a shard. */
 static void expect_view(const inlay_table *view, inlay_status wanted)
 {
     const struct call call = good_call(view);
@@ -128,7 +128,7 @@ END_TEST
 
 START_TEST(sizes_of_structs)
 {
-    /* A larger struct is one of a later version if the rest of it is zero. Beyond 1024 bytes it is garbage. */
+    /* A larger struct is a later version if the rest is zero. More than 1024 bytes is an error. */
     struct {
         inlay_table view;
         unsigned char behind[4096];
@@ -136,7 +136,7 @@ START_TEST(sizes_of_structs)
     static const struct {
         size_t size;
         inlay_status wanted;
-        size_t nonzero; /* a byte behind the view that is 1, or 0 if there is none */
+        size_t nonzero; /* a nonzero byte after the view, or 0 if there is none */
     } sizes[] = {
         {0, INLAY_ERROR_OPTION, 0},
         {1, INLAY_ERROR_OPTION, 0},
@@ -159,7 +159,7 @@ START_TEST(sizes_of_structs)
         expect_view(&larger.view, sizes[i].wanted);
         memset(larger.behind, 0, sizeof larger.behind);
     }
-    /* A layer keeps what it knows of both views, and their extents. */
+    /* A layer copies both views and their extents. */
     static float own_table[ROWS][DIM];
     larger.view.size = 1024;
     larger.view.data = own_table;
@@ -226,13 +226,12 @@ START_TEST(shards)
     expect_tokens(inlay_table_shard(view, 1, 4), INLAY_ERROR_SHAPE);
     expect_tokens(inlay_table_shard(view, 1, 5), INLAY_OK);
     expect_tokens(inlay_table_shard(view, SIZE_MAX - 2, 5), INLAY_ERROR_OVERFLOW);
-    /* A negative id, taken as unsigned, would be below this vocabulary. */
+    /* A negative id, read as unsigned, would be below this vocabulary. */
     expect_tokens(inlay_table_shard(view, 0, SIZE_MAX), SIZE_MAX > INT64_MAX ? INLAY_ERROR_OVERFLOW : INLAY_OK);
 }
 END_TEST
 
-/* Expects a status of the fixture's table in three extents of 3, 3 and 2 rows, with the fields of one of them changed.
- */
+/* Expects a status from the fixture's table in three extents of 3, 3 and 2 rows, with changed fields in one of them. */
 #define EXPECT_EXTENT(wanted, index, field, value)                                                                     \
     do {                                                                                                               \
         EXPECT_WITH(wanted, extents[index], field, value, gather(&call));                                              \
@@ -280,7 +279,7 @@ START_TEST(extents_of_tables)
     EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, dim, SIZE_MAX / 2);
     EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, stride_bytes, SIZE_MAX / 2);
     const inlay_table none = inlay_table_in_extents(good_table(), NULL, 0, 0);
-    expect_tokens(none, INLAY_ERROR_NULL); /* as a view without data */
+    expect_tokens(none, INLAY_ERROR_NULL); /* like a view without data */
     view = good_table();
     EXPECT_TOKENS(INLAY_ERROR_OPTION, extent_rows, 3);
     EXPECT_TOKENS(INLAY_ERROR_OPTION, extent_count, 1);
@@ -288,7 +287,7 @@ START_TEST(extents_of_tables)
 }
 END_TEST
 
-/* Zero points are those of all extents or of none, and scales those of each. */
+/* Zero points must be in all extents or in none, scales in each. */
 START_TEST(extents_of_quantised_tables)
 {
     static unsigned char bytes[4096];
@@ -306,7 +305,7 @@ START_TEST(extents_of_quantised_tables)
 }
 END_TEST
 
-/* Outputs may lie between extents, but share no byte with any of them or with the array that lists them. */
+/* Outputs may be between extents, but must not overlap any of them or their list. */
 START_TEST(extents_beside_outputs)
 {
     static struct {
@@ -467,7 +466,7 @@ START_TEST(bad_ids_of_many)
 }
 END_TEST
 
-/* A view that lies in the output that it would be read for: it must not be overwritten while rows are computed. */
+/* A view inside its output: it must not be overwritten while rows are computed. */
 START_TEST(views_in_their_outputs)
 {
     static union {
@@ -564,7 +563,7 @@ START_TEST(random_tables)
 }
 END_TEST
 
-/* Writes text with its letters in capitals, and with a '-' before each character. */
+/* Writes text in capitals, and with a '-' before each character. */
 static void disguise(const char *text, char capitals[64], char dashed[64])
 {
     size_t i = 0;
@@ -612,7 +611,7 @@ START_TEST(names_of_types)
         {"Q8_0", INLAY_Q8_0},
         {"mxfp8", INLAY_E4M3_E8M0},
         {"U4-Grouped", INLAY_U4_GROUPED},
-        /* What is several types, or another one. */
+        /* Names of several types, or of another one. */
         {"q4_k_m", 0},
         {"q4_k_s", 0},
         {"float8_e4m3", 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The graphs of graphs.h. */
+/* Implements graphs.h. */
 #include "graphs.h"
 
 #include <math.h>
@@ -38,14 +38,14 @@ static struct ggml_context *new_context(void)
     return made;
 }
 
-/* Adds the nodes of a graph behind its table. */
+/* Adds the nodes of a graph after its table. */
 static void add_nodes(struct graph *made, const struct shape *shape)
 {
     struct ggml_context *nodes = made->nodes;
     made->all_ids = ggml_new_tensor_1d(nodes, GGML_TYPE_I32, shape->first_id + shape->count);
     ggml_set_name(made->all_ids, "ids");
     ggml_set_input(made->all_ids);
-    ggml_set_output(made->all_ids); /* else what is computed last could take their place */
+    ggml_set_output(made->all_ids); /* or later results could overwrite them */
     made->ids = shape->first_id == 0
                     ? made->all_ids
                     : ggml_view_1d(nodes, made->all_ids, shape->count, (size_t)shape->first_id * sizeof(int32_t));
@@ -90,7 +90,7 @@ struct graph graph_make(const struct shape *shape)
     return made;
 }
 
-/* Returns a number of a normal distribution, by Box and Muller. */
+/* Returns a normally distributed number, by Box-Muller. */
 static float random_normal(uint64_t *random)
 {
     const double u = ((double)(random_bits(random) >> 11) + 0.5) * 0x1p-53;

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes a small language model of random weights, whose output layer is its token table, as a GGUF file.
+"""Writes a small language model with random weights and a tied output layer as a GGUF file.
 
     model.py ARCHITECTURE PATH
 
-ARCHITECTURE is llama, or gemma, which multiplies the rows of its table. It has two layers of dim 1024 and 32,768 tokens:
-the 256 bytes, and words of which no text is made. llama.cpp runs it; what it says has no meaning, but is the same each
-time.
+ARCHITECTURE is llama, or gemma, which scales the rows of its table. It has two layers of dim 1024 and 32,768 tokens:
+the 256 bytes, and words that don't occur in texts. llama.cpp runs it; its text is meaningless, but always the same.
 """
 import sys
 
@@ -14,12 +13,12 @@ import gguf
 import numpy
 
 VOCAB, DIM, LAYERS, HEADS, INNER, CONTEXT = 32_768, 1024, 2, 8, 2048, 4096
-# Layers must outweigh the row of the last token, which is the same in the output layer: the model would repeat it.
+# Layers must outweigh the last token's row, which is also in the output layer, or the model would repeat it.
 GAIN = 30
 
 
 def add_tokens(writer):
-    """The vocabulary of SentencePiece's kind: special tokens, bytes, words."""
+    """Adds a SentencePiece vocabulary: special tokens, bytes, words."""
     tokens = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)]
     kinds = [gguf.TokenType.UNKNOWN, gguf.TokenType.CONTROL, gguf.TokenType.CONTROL] + [gguf.TokenType.BYTE] * 256
     words = VOCAB - len(tokens)

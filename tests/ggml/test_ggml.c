@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The backend beside ggml's own of the CPU: bits of random gathers, what it takes and leaves, errors, and loading it a
- * thousand times. Only ggml's API is used, as programs do.
+ * Compares the backend with ggml's CPU backend: bits of random gathers, supported nodes, errors, and repeated loading.
+ * Uses only ggml's public API.
  *
  *     test_ggml BACKEND.so bits [CALLS]     random calls of each type; the last line counts types
- *     test_ggml BACKEND.so rules            what it takes, what becomes of bad ids, GGML_INLAY
+ *     test_ggml BACKEND.so rules            supported nodes, bad ids, GGML_INLAY
  *     test_ggml BACKEND.so reload [TIMES]   loads, computes, frees and unloads
- *     test_ggml BACKEND.so times [THREADS]  a table of times over the CPU backend's
- *     test_ggml BACKEND.so models           what a token of a prompt saves in some models
+ *     test_ggml BACKEND.so times [THREADS]  a table of times relative to the CPU backend
+ *     test_ggml BACKEND.so models           time saved per prompt token in some models
  *     test_ggml BACKEND.so cold [MIB]       rows of a mapped file that is not in memory, in the current folder
  */
 #include <fcntl.h>
@@ -27,7 +27,7 @@ static int passed, failed, skipped;
 static char logged[65536];
 static size_t logged_bytes;
 
-/* Keeps what ggml logs. */
+/* Keeps ggml's log. */
 static void keep_log(enum ggml_log_level level, const char *text, void *user_data)
 {
     (void)level, (void)user_data;
@@ -62,7 +62,7 @@ __attribute__((format(printf, 2, 3))) static bool check(bool holds, const char *
     return holds;
 }
 
-/* Ends the program: nothing can be tested. */
+/* Ends the program if nothing can be tested. */
 static void give_up(const char *why)
 {
     printf("FAILED - %s\n%s0 passed, 1 failed, 0 skipped\n", why, logged);
@@ -126,7 +126,7 @@ static struct shape random_shape(enum ggml_type type, uint64_t *random)
     return shape;
 }
 
-/* Returns how many floats differ; all NaN are the same. */
+/* Returns how many floats differ; all NaNs are equal. */
 static size_t differing(const float *a, const float *b, size_t count)
 {
     size_t differ = 0;
@@ -144,7 +144,7 @@ static float *copy_of(const struct ggml_tensor *tensor)
     return copy;
 }
 
-/* Computes a random graph on both backends and compares all that it writes. Returns whether they agree. */
+/* Computes a random graph on both backends and compares all outputs. Returns true if they agree. */
 static bool same_bits(ggml_backend_t backend, ggml_backend_t cpu, const struct shape *shape, uint64_t *random,
                       int *fused)
 {
@@ -179,7 +179,7 @@ static void test_bits(const char *path, int calls)
                                     .count = 1,
                                     .usage = GGML_BACKEND_BUFFER_USAGE_WEIGHTS};
         if (ggml_type_size((enum ggml_type)type) == 0 || probe.dim == 0)
-            continue; /* a number that ggml has given up */
+            continue; /* a type number that ggml no longer uses */
         ggml_backend_t backend = start(registry);
         struct graph graph = graph_make(&probe);
         const bool taken = ggml_backend_supports_op(backend, graph.rows);
@@ -222,7 +222,7 @@ static long status_number(const char *name)
 
 /* ---- Rules ------------------------------------------------------------------------------------------------------ */
 
-/* A bad id at every place of a list, alone and under a SCALE, must be named in the log, and nothing may be written. */
+/* A bad id at every place of a list, alone and under a SCALE, must be logged, and nothing may be written. */
 static void test_bad_ids(ggml_backend_t backend)
 {
     static const int32_t bad[] = {-1, 50, INT32_MAX, INT32_MIN};
@@ -259,7 +259,7 @@ static void test_bad_ids(ggml_backend_t backend)
     }
 }
 
-/* Checks what the backend says of a node that is not allocated, whose table is. */
+/* Checks if the backend supports a node that is not allocated, with an allocated table. */
 static void expect_taken(ggml_backend_t backend, const struct ggml_tensor *node, bool taken, const char *what)
 {
     check(ggml_backend_supports_op(backend, node) == taken, "%s is %s", what, taken ? "not taken" : "taken");
@@ -299,7 +299,7 @@ static void test_taken(ggml_backend_t backend)
     graph_free(&graph);
 }
 
-/* A SCALE of rows that somebody else wants is computed by itself, and the next one is left to ggml. */
+/* If the rows are used elsewhere, the SCALE is computed separately, and the next one is left to ggml. */
 static void test_scale_apart(ggml_backend_t backend)
 {
     const struct shape shape = {.type = GGML_TYPE_F16,
@@ -321,7 +321,7 @@ static void test_scale_apart(ggml_backend_t backend)
     graph_free(&graph);
 }
 
-/* A branch of a graph that is not taken is not computed: nobody has written its ids. */
+/* Nodes of an inactive branch are not computed: their ids are not set. */
 static void test_branches(ggml_backend_t backend)
 {
     const struct shape shape = {
@@ -335,8 +335,8 @@ static void test_branches(ggml_backend_t backend)
     graph_free(&graph);
 }
 
-/* Threads start with the first large call, and small ones before it start none; fewer threads than there are start none
-   either, and more take the place of those that are there. */
+/* Threads start with the first large call, not with small calls before it. A smaller thread count starts none; a larger
+   one replaces the existing threads. */
 static void test_threads(ggml_backend_t backend)
 {
     static const struct {
@@ -425,11 +425,11 @@ static void test_reload(const char *path, int times)
     }
     const long grown = status_number("VmRSS:") - kilobytes;
     for (int wait = 0; wait < 1000 && status_number("Threads:") > 1; wait++)
-        usleep(1000); /* one that was joined may be counted for a moment */
+        usleep(1000); /* a joined thread may be counted for a moment */
     printf("loaded and unloaded %d times: %ld KiB more than after %d, %ld threads\n", times, grown, times / 10 + 1,
            status_number("Threads:"));
     check(computed == times, "%d of %d graphs were computed", computed, times);
-#ifndef __SANITIZE_ADDRESS__ /* which keeps freed memory, and finds leaks itself */
+#ifndef __SANITIZE_ADDRESS__ /* ASan keeps freed memory, and finds leaks itself */
     check(grown < 1024, "memory has grown by %ld KiB", grown);
 #endif
     check(status_number("Threads:") == 1, "%ld threads remain", status_number("Threads:"));
@@ -459,7 +459,7 @@ static double now(void)
     return (double)time.tv_sec * 1e6 + (double)time.tv_nsec * 1e-3;
 }
 
-/* Returns the microseconds of a graph with new ids each time, of which making the ids takes some nanoseconds each. */
+/* Returns the microseconds of a graph with new ids each time; making an id takes a few nanoseconds. */
 static double microseconds_of(ggml_backend_t backend, struct graph *graph, uint64_t *random)
 {
     const int repeats = (int)(1 + 512 / graph->ids->ne[0]);
@@ -471,7 +471,7 @@ static double microseconds_of(ggml_backend_t backend, struct graph *graph, uint6
     return (now() - begin) / repeats;
 }
 
-/* Fills a table with copies of 64 rows that ggml quantised: large ones would take minutes. */
+/* Fills a table with copies of 64 rows quantized by ggml: quantizing a large table would take minutes. */
 static void fill_large_table(struct graph *graph, uint64_t *random)
 {
     const struct shape shape = {.type = graph->whole->type, .dim = graph->whole->ne[0], .rows = 64, .count = 1};
@@ -502,7 +502,7 @@ static void time_both(ggml_backend_t backend, ggml_backend_t cpu, const struct s
     graph_free(&graph);
 }
 
-/* Prints a line of the table: microseconds of the backend and how many times as long the CPU backend takes. */
+/* Prints a table line: microseconds of the backend, and the CPU backend's time relative to it. */
 static void time_rows(ggml_backend_t backend, ggml_backend_t cpu, enum ggml_type type, int64_t dim, double *log_sum,
                       double *least)
 {
@@ -547,8 +547,8 @@ static void test_times(const char *path, int threads)
     ggml_backend_free(backend);
 }
 
-/* Prints what the rows of a prompt of 512 tokens cost in models as they are usually quantised, for each token, and what
-   share of the prompt's time the backend saves at several speeds of the rest of the model. */
+/* Prints the gather's time per token for a 512-token prompt, for models in their usual quantization, and the share of
+   prompt time that the backend saves at several speeds of the rest of the model. */
 static void test_models(const char *path)
 {
     static const struct {
@@ -590,7 +590,7 @@ static void test_models(const char *path)
 
 enum { COLD_DIM = 2048, COLD_ROUNDS = 8 };
 
-/* Makes a file of `bytes`, which is gone when it is closed, and maps it. */
+/* Makes and maps a file of `bytes`, which is deleted when closed. */
 static void *map_file(size_t bytes, int *file)
 {
     static char block[1 << 20];
@@ -611,7 +611,7 @@ static void *map_file(size_t bytes, int *file)
     return map;
 }
 
-/* Drops the pages of a file. Returns whether that can be done here. */
+/* Drops the pages of a file. Returns true if this is supported here. */
 static bool drop(void *map, size_t bytes, int file)
 {
     unsigned char resident = 0;
@@ -620,7 +620,7 @@ static bool drop(void *map, size_t bytes, int file)
     return mincore(map, 1, &resident) == 0 && (resident & 1) == 0;
 }
 
-/* Prints the rows/s of both backends on a mapped table, each from pages that were dropped before each call. */
+/* Prints rows/s of both backends on a mapped table, with pages dropped before each call. */
 static void test_cold(const char *path, size_t mebibytes)
 {
     ggml_backend_reg_t registry = load(path);
@@ -666,7 +666,7 @@ int main(int argc, char **argv)
     if (argc < 3)
         give_up("usage: test_ggml BACKEND.so bits|rules|reload|times|models|cold [NUMBER]");
     const char *path = argv[1], *what = argv[2];
-    const int number = argc > 3 ? atoi(argv[3]) : 0; /* NOLINT(cert-err34-c): 0 stands for the default */
+    const int number = argc > 3 ? atoi(argv[3]) : 0; /* NOLINT(cert-err34-c): 0 means the default */
     ggml_log_set(keep_log, NULL);
     if (strcmp(what, "bits") == 0) {
         setenv("GGML_INLAY", "log", 1);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Installs a finished build into an empty folder and uses it as its users do: pkg-config, CMake, a Meson subproject.
+"""Installs a finished build into an empty folder and uses it like a user: pkg-config, CMake, a Meson subproject.
 
-Run as `test_install.py BUILD_DIR SOURCE_DIR`, or as `test_install.py --installed PREFIX SOURCE_DIR` for what a package
-manager installed. Compiles with the CC and CXX of the environment, or cc and c++. Checks the installed files and symbols,
-then builds copies of examples/ and compares what they print with the *.expected files here. Prints a line for each check;
-the exit status is 1 if one of them failed.
+Run as `test_install.py BUILD_DIR SOURCE_DIR`, or as `test_install.py --installed PREFIX SOURCE_DIR` for files from a
+package manager. Uses CC and CXX from the environment, or cc and c++. Checks the installed files and symbols, then
+builds copies of examples/ and compares their output with the *.expected files here. Prints a line per check; the exit
+status is 1 if any failed.
 """
 
 import argparse
@@ -38,11 +38,11 @@ LIBRARIES = {
 
 
 class Failure(Exception):
-    """A check failed; the message says why."""
+    """A failed check, with the reason."""
 
 
 class Skip(Exception):
-    """A check cannot run here; the message says why."""
+    """A check that can't run here, with the reason."""
 
 
 class Report:
@@ -52,7 +52,7 @@ class Report:
         self.passed = self.failed = self.skipped = 0
 
     def check(self, name, action, *arguments):
-        """Returns whether `action(*arguments)` ran without an exception."""
+        """Returns true if `action(*arguments)` raised no exception."""
         try:
             action(*arguments)
         except Skip as why:
@@ -104,7 +104,7 @@ def expect_same(what, found, expected):
 
 
 def machine_of(elf):
-    """Returns the bytes of an ELF header that name the machine: class, byte order, e_machine."""
+    """Returns the bytes of an ELF header that identify the machine: class, byte order, e_machine."""
     with open(elf, "rb") as file:
         header = file.read(20)
     return header[4:6] + header[18:20]
@@ -135,9 +135,9 @@ class Build:
 
 
 class System:
-    """A prefix that inlay shares with others, as pkg-config describes it. Its files cannot be moved."""
+    """A system prefix, as described by pkg-config. Its files can't be moved."""
 
-    # Where a file with the name of inlay is one of its files.
+    # Patterns of inlay's files in a shared prefix.
     patterns = {
         "bindir": ["inlay*"],
         "datadir": ["bash-completion/completions/inlay", "fish/*/inlay.fish", "zsh/*/_inlay"],
@@ -162,7 +162,7 @@ class System:
 
 
 class Installed:
-    """The build, installed into a folder of its own, or a system's prefix, whose folder is the root."""
+    """The build installed into its own folder, or a system's prefix with the root as its folder."""
 
     def __init__(self, build, destdir):
         self.build = build
@@ -179,7 +179,7 @@ class Installed:
         run("meson", "install", "-C", self.build.dir, "--no-rebuild", "--destdir", self.destdir)
 
     def pkg_config(self):
-        """Returns the command and its environment. The prefix is not the one of the .pc file but DESTDIR and that."""
+        """Returns the command and its environment. The prefix is DESTDIR plus the one in the .pc file."""
         path = [str(self.libdir / "pkgconfig")] + os.environ.get("PKG_CONFIG_PATH", "").split(os.pathsep)
         return ["pkg-config", f"--define-variable=prefix={self.prefix}"], {"PKG_CONFIG_PATH": os.pathsep.join(path)}
 
@@ -196,7 +196,7 @@ class Installed:
         return "\n".join((folder / name).read_text(encoding="utf-8") for name in LIBRARIES[library][0])
 
     def files(self):
-        """Returns the paths of inlay's files, pages of the manual without .gz."""
+        """Returns the paths of inlay's files, man pages without .gz."""
         if self.movable:
             return {path for path in self.destdir.rglob("*") if path.is_symlink() or not path.is_dir()}
         patterns = System.patterns.items()
@@ -239,7 +239,7 @@ class Installed:
             expect_same("sonames", re.findall(r"\(SONAME\).*\[(.*)\]", out), [f"lib{library}.so.0"])
 
     def check_symbols(self):
-        """The exported symbols are those that the headers declare, each with its version, and those that Debian lists."""
+        """The exported symbols are those in the headers, with their versions, and those that Debian lists."""
         need("readelf")
         for library in self.build.libraries:
             version = LIBRARIES[library][1]
@@ -262,7 +262,7 @@ class Installed:
             expect_same("pkg-config's and the build's version", found, [self.build.version])
 
     def check_runs(self):
-        """Skips the programs if a plain compiler cannot use the installed files, or its programs cannot run here."""
+        """Skips the programs if a plain compiler can't use the installed files, or its programs can't run here."""
         if self.build.instrumented:
             raise Skip("the library is built with " + ", ".join(self.build.instrumented))
         if any(self.build.prefix not in self.build.folders[name].parents for name in ("includedir", "libdir")):
@@ -272,7 +272,7 @@ class Installed:
 
 
 def gpt2(tokens, places):
-    """A .safetensors file with the tables of a GPT-2."""
+    """Returns a .safetensors file with the tables of a GPT-2."""
     header, data = {}, b""
     for name, rows in ("wte.weight", tokens), ("wpe.weight", places):
         elements = struct.pack(f"<{len(rows) * len(rows[0])}f", *(value for row in rows for value in row))
@@ -284,7 +284,7 @@ def gpt2(tokens, places):
 
 
 def connect(path):
-    """A connection to a server that is just starting."""
+    """Connects to a server that is just starting."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     client.settimeout(COMMAND_TIMEOUT_S)
     for _ in range(COMMAND_TIMEOUT_S * 10):
@@ -297,7 +297,7 @@ def connect(path):
 
 
 def answers(client, count):
-    """The lines of examples/files/server.c and the rows behind them; of errors only the first two words."""
+    """Returns the lines of examples/files/server.c and the rows after them; of errors only the first two words."""
     found = []
     with client.makefile("rb") as stream:
         while len(found) < count:
@@ -366,7 +366,7 @@ class Programs:
     # ---- Executors ----
 
     def check_executor(self, source, compiler, *flags):
-        """A program of examples/executors gives the same bits; it is skipped if its threading library is missing."""
+        """A program of examples/executors gives the same bits. Skipped if its thread library is missing."""
         need("pkg-config", shlex.split(compiler)[0])
         header = {"pthreadpool.c": "pthreadpool.h", "openmp.c": "omp.h", "thread_pool.cc": "thread"}[source]
         probe = self.folder / f"probe{pathlib.Path(source).suffix}"
@@ -376,7 +376,7 @@ class Programs:
         except Failure:
             raise Skip(f"{compiler} finds no {header}, or nothing to link for it") from None
         program = self.folder / source.replace(".", "-")
-        # A library must come after the objects that need it.
+        # A library must come after the objects that use it.
         libraries = [flag for flag in flags if flag.startswith("-l")]
         options = [flag for flag in flags if flag not in libraries]
         run(*shlex.split(compiler), *options, *STRICT, "-O2", *self.installed.flags("--cflags"),
@@ -401,7 +401,7 @@ class Programs:
     # ---- Model files ----
 
     def check_file_server(self):
-        """examples/files/server.c answers with rows of a GPT-2, with errors to clients that err, and ends at SIGTERM."""
+        """examples/files/server.c answers with rows of a GPT-2, reports errors to clients, and ends at SIGTERM."""
         need("pkg-config", shlex.split(CC)[0])
         if "inlay-file" not in self.installed.build.libraries:
             raise Skip("libinlay-file is not built")
@@ -416,7 +416,7 @@ class Programs:
         environment = {**os.environ, **self.shared_path()}
         with subprocess.Popen([program, model, path], env=environment, stderr=subprocess.PIPE) as server:
             try:
-                # Two clients at once, the second of which goes away within a line.
+                # Two clients at once; the second disconnects within a line.
                 first, second = connect(path), connect(path)
                 second.sendall(b"1 2")
                 first.sendall(b"4 0 4\n\n1 5\n4\nx\n1 1 1 1\n")
@@ -440,7 +440,7 @@ class Programs:
             raise Failure(f"a torn model: exit status {done.returncode}: {done.stderr}")
 
     def check_mpi(self, ranks):
-        """The sum of the shards of all ranks is the layer."""
+        """The sum of the shards of all ranks equals the layer."""
         need("pkg-config", "mpicc", "mpirun")
         program = self.folder / "sharded"
         run("mpicc", *STRICT_C99, "-O2", *self.installed.flags("--cflags"), self.examples / "mpi" / "sharded.c",
@@ -449,7 +449,7 @@ class Programs:
         options = []
         if "Open MPI" in version or "OpenRTE" in version:
             options = ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
-        # Only on this machine, so that Open MPI needs no ssh.
+        # Only on this machine, so Open MPI needs no ssh.
         env = {**self.shared_path(), "OMPI_MCA_plm": "isolated"}
         stdout, _ = run("mpirun", *options, "-np", ranks, program, env=env)
         expect_same("lines printed", stdout, f"mpi, {ranks} ranks: the same bits as one layer\n")
@@ -461,13 +461,13 @@ class Programs:
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
         paths = [str(prefix)]
         libdir = self.installed.libdir.relative_to(self.installed.prefix)
-        if libdir.parts[0] != "lib":  # lib64 for example, where CMake does not look on every system
+        if libdir.parts[0] != "lib":  # e.g. lib64, where CMake doesn't look on every system
             paths.append(str(prefix / libdir / "cmake" / "inlay"))
         arguments = [f"-DCMAKE_PREFIX_PATH={';'.join(paths)}", "-DCMAKE_BUILD_TYPE=Release"]
         return run("cmake", *generator, "-S", source, "-B", build, *arguments, env={"CC": CC})
 
     def moved_without(self, *patterns):
-        """Copies the installed prefix to another place, without some of its libraries. What a system has stays there."""
+        """Copies the installed prefix, without some of its libraries. A system's files stay in place."""
         if not self.installed.movable:
             if patterns:
                 raise Skip("the files of a system cannot be moved")
@@ -481,7 +481,7 @@ class Programs:
         return moved
 
     def check_cmake(self, target, static, without=()):
-        """Builds the example with `target`, in a tree that was moved and has no libraries `without`."""
+        """Builds the example with `target`, in a moved tree without the libraries `without`."""
         need("cmake")
         self.need_to_link(static)
         prefix = self.moved_without(*without)
@@ -500,7 +500,7 @@ class Programs:
         self.check_output("minimal", work / "build" / "minimal", static)
 
     def check_cmake_file(self, target):
-        """A program of libinlay-file, with the one target that it needs."""
+        """A program that uses libinlay-file needs only one target."""
         if "inlay-file" not in self.installed.build.libraries:
             raise Skip("libinlay-file is not built")
         self.need_to_link(target.endswith("_static"))
@@ -520,7 +520,7 @@ class Programs:
         expect_same("lines printed", run(work / "build" / "opened")[0], f"{self.installed.build.version}: 0\n")
 
     def check_cmake_answers(self):
-        """find_package accepts the right versions, and defines the targets of the libraries that are installed."""
+        """find_package accepts the right versions, and defines the targets of the installed libraries."""
         need("cmake", shlex.split(CC)[0])
         major, minor, patch = (int(number) for number in self.installed.build.version.split("."))
         before = [(f"{major}.{minor - 1}", major > 0)] if minor > 0 else []
@@ -572,7 +572,7 @@ class Programs:
         expect_same("sonames", self.cmake_messages(project, self.installed.prefix), expected)
 
     def check_cmake_components(self):
-        """Components that are unknown or not installed are errors that say so, unless they are optional."""
+        """Unknown or missing components are errors with a clear message, unless they are optional."""
         unknown = "inlay has no component nonsense: its components are inlay and file"
         has_file = "inlay-file" in self.installed.build.libraries
         cases = [
@@ -599,7 +599,7 @@ class Programs:
             expect_same(words, [message[: len("result: ") + len(found)] for message in messages], [f"result: {found}"])
 
     def cmake_messages(self, project, prefix, beside=""):
-        """Returns the results that a project prints; on the way CMake must print what is `beside` them."""
+        """Returns the results that a project prints. CMake must also print `beside`."""
         work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         (work / "CMakeLists.txt").write_text("\n".join(project) + "\n", encoding="utf-8")
         _, messages = self.cmake(work, work / "build", prefix)
@@ -621,7 +621,7 @@ class Programs:
         return build, {(name, str(at.relative_to(inlay))) for name, at in places if at.is_relative_to(inlay)}
 
     def check_subproject(self):
-        """A subproject is the library, and the one of files if that is enabled, whatever else is."""
+        """A subproject is only the library, plus the file library if enabled."""
         source = self.examples / "meson-subproject"
         os.symlink(self.installed.build.source, source / "subprojects" / "inlay")
         enabled = ["--auto-features=enabled", *(f"-Dinlay:{name}=enabled" for name in ("tool", "tests", "bench"))]
@@ -647,13 +647,13 @@ class Programs:
     # ---- What a user builds ----
 
     def check_default_build(self):
-        """`meson setup build` makes the libraries and the command, which is called inlay as the library is."""
+        """`meson setup build` makes the libraries and the command, which has the same name as the library."""
         _, found = self.targets(self.installed.build.source)
         named = sorted({f"{folder}/{name}" for name, folder in found if name in ("inlay", "inlay-file") or folder != "src"})
         expect_same("targets", named, ["file/inlay-file", "src/inlay", "tools/inlay", "tools/inlay_tool_readers"])
 
     def check_no_sleef(self):
-        """Without SLEEF, the error names the package and the option, as the README does."""
+        """Without SLEEF, the error names the package and the option, like the README."""
         if not self.installed.build.needs_sleef:
             raise Skip("the kernels of this build do not call SLEEF")
         try:
@@ -669,7 +669,7 @@ class Programs:
 
 
 def check_tool(installed, source):
-    """The tutorial's two sentences through the installed command give the tensor that the tutorial prints."""
+    """The installed command reproduces the tensor of the tutorial for its two sentences."""
     if not installed.build.has_tool:
         raise Skip("the tool is not built")
     data = (source / "tests" / "data" / "keras-tutorial-part-2.txt").read_text(encoding="ascii").splitlines()

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The input layer of BERT for bert.py, which loads this library: Python need not mirror structs that may grow.
+ * The input layer of BERT for bert.py, which loads this library, so Python needs no copies of structs that may grow.
  */
 #include <inlay/inlay.h>
 
-/* Returns null if it fails. The tables are float32 except for the words, which are of `type`. */
+/* Returns null on failure. The tables are float32, except the words, which are of `type`. */
 INLAY_API inlay_layer *bert_layer(const void *words, size_t vocab, inlay_element_type type, const void *positions,
                                   size_t longest, const void *segments, size_t types, int segments_first, size_t dim,
                                   const void *gamma, const void *beta, float epsilon)
@@ -24,7 +24,7 @@ INLAY_API inlay_layer *bert_layer(const void *words, size_t vocab, inlay_element
     return inlay_layer_create(&spec, NULL, &layer) == INLAY_OK ? layer : NULL;
 }
 
-/* Embeds sequences of one length if `offsets` is null, else packed sequences. */
+/* Embeds sequences of one length if `offsets` is null, otherwise packed sequences. */
 INLAY_API inlay_status bert_forward(const inlay_layer *layer, const int64_t *ids, const int64_t *segments,
                                     const int64_t *offsets, size_t sequences, size_t length, float *out, size_t dim)
 {

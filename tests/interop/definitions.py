@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Each recipe by its definition in docs/recipes.md: every operation in its type, exp and pow correctly rounded (from 60
-decimal digits), sine and cosine of the angle in long double, rounded to float32. Shares no code with the library.
-"""
+decimal digits), sine and cosine of the angle in long double, rounded to float32. Shares no code with the library."""
 import decimal
 import fractions
 
@@ -47,7 +46,7 @@ def halves(dim, dtype=f32):
     return numpy.arange(dim // 2).astype(dtype)
 
 
-# Each function returns the function from positions to angles, and the frequencies, or None where there are divisors
+# Each function returns the function from positions to angles, and the frequencies, or None if there are divisors
 # instead. table() handles odd dims.
 
 
@@ -117,7 +116,7 @@ def mae(dim):
     return times(1 / power(BASE, halves(dim, f64) / (dim / 2)))
 
 
-RECIPES = {  # name: frequencies, layout (1 interleaved, 2 split, 3 cosines first), what an odd dim is
+RECIPES = {  # name: frequencies, layout (1 interleaved, 2 split, 3 cosines first), odd-dim policy
     "torch-exp": (torch_exp, 1, "error"),
     "jax-exp": (jax_exp, 1, "error"),
     "torch-div": (torch_div, 1, "error"),
@@ -138,7 +137,7 @@ RECIPES = {  # name: frequencies, layout (1 interleaved, 2 split, 3 cosines firs
 
 
 def sinusoids(angles, layout, columns, amplitude=None):
-    """float32 [n, columns] of the angles [n, frequencies] of a layout."""
+    """Returns float32 [n, columns] of the angles [n, frequencies] in a layout."""
     angles = angles.astype(numpy.longdouble)
     sines, cosines = numpy.sin(angles).astype(f32), numpy.cos(angles).astype(f32)
     if amplitude is not None:
@@ -151,7 +150,7 @@ def sinusoids(angles, layout, columns, amplitude=None):
 
 
 def table(name, dim, positions, **options):
-    """float32 [positions, dim], or None where the framework raises an error."""
+    """Returns float32 [positions, dim], or None if the framework raises an error."""
     recipe, layout, odd = RECIPES[name]
     if dim % 2 and odd == "error":
         return None

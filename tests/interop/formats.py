@@ -4,10 +4,10 @@
 
     formats.py LIBRARY
 
-Runs in the virtual environment that `./dev interop` makes. Random blocks of every type, infinite and NaN scales among
-them, are gathered from libinlay.so and dequantised by gguf; all pairs of an FP8 number and a scale are multiplied by
-PyTorch. Quantised rows are compared where both choose numbers by the same rule. Bits must agree, apart from those of a
-NaN. The exit status is 1 if any differ, with a line "BROKEN ..." for each.
+Runs in the virtual environment of `./dev interop`. Random blocks of every type, including infinite and NaN scales, are
+gathered by libinlay.so and dequantized by gguf. All pairs of an FP8 number and a scale are multiplied by PyTorch.
+Quantized rows are compared if both use the same rule. Bits must agree, except those of NaNs. The exit status is 1 if
+any differ, with a line "BROKEN ..." for each.
 """
 import ctypes
 import importlib.util
@@ -19,7 +19,7 @@ import torch
 
 F32, E4M3, E4M3_E8M0, ID_I64, OK = 1, 12, 13, 2, 0
 BLOCKS = 100_000
-# Types of which inlay_table_quantize() writes gguf's bytes.
+# Types for which inlay_table_quantize() writes the same bytes as gguf.
 SAME_BYTES = ("Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1")
 
 broken = []
@@ -61,7 +61,7 @@ class Storage(ctypes.Structure):
 
 
 def quants():
-    """Returns gguf.quants, which needs NumPy alone; the package itself would import more."""
+    """Returns gguf.quants, which only needs NumPy; the package itself would import more."""
     spec = importlib.util.find_spec("gguf")
     package = types.ModuleType("gguf")
     package.__path__ = list(spec.submodule_search_locations)
@@ -104,7 +104,7 @@ def quantize(library, rows, kind, row_bytes):
 
 
 def compare(what, ours, theirs):
-    """Counts elements whose bits differ; all NaN are the same."""
+    """Counts elements with different bits; all NaNs are equal."""
     theirs = numpy.ascontiguousarray(theirs, ours.dtype).reshape(ours.shape)
     differ = ours.view(f"u{ours.itemsize}") != theirs.view(f"u{ours.itemsize}")
     nan = 0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The tables of frameworks, computed by the frameworks' operations on this CPU. Each function repeats a few operations
-of the file and function that its comment names.
+"""The tables of frameworks, computed with the frameworks' operations on this CPU. Each function repeats a few
+operations of the file and function in its comment.
 
 Every function takes (dim, rows) and returns (frequencies or None, float32 [rows, dim]); the first row is the first
 position of that framework.
@@ -16,7 +16,7 @@ LN = math.log(10000.0)
 
 
 def interleave(sines, cosines, dim):
-    """Does what assignments to [:, 0::2] and [:, 1::2] do, errors at odd dims included."""
+    """Does the same as assignments to [:, 0::2] and [:, 1::2], including errors for odd dims."""
     out = numpy.zeros((len(sines), dim), numpy.float32)
     out[:, 0::2] = sines
     out[:, 1::2] = cosines
@@ -34,7 +34,7 @@ def torch_exp(dim, rows):
 
 
 def torch_div(dim, rows):
-    """The same with divisors instead of frequencies."""
+    """Same, with divisors instead of frequencies."""
     divisors = torch.exp(torch.arange(0, dim, 2) / dim * LN)
     angles = torch.arange(rows).float().unsqueeze(1) / divisors
     return None, interleave(torch.sin(angles), torch.cos(angles), dim)
@@ -77,7 +77,7 @@ def whisper(dim, rows):
 
 
 def diffusers(dim, rows, shift=1):
-    """diffusers, embeddings.py, get_timestep_embedding; of timesteps where `rows` is an array."""
+    """diffusers, embeddings.py, get_timestep_embedding; for timesteps if `rows` is an array."""
     timesteps = torch.from_numpy(rows) if isinstance(rows, numpy.ndarray) else torch.arange(rows)
     exponents = -LN * torch.arange(dim // 2, dtype=torch.float32)
     frequencies = torch.exp(exponents / (dim // 2 - shift))
@@ -169,7 +169,7 @@ def opennmt_tf(dim, rows):
 
 
 def mlx(dim, rows):
-    """mlx, nn/layers/positional_encoding.py, SinusoidalPositionalEncoding with its defaults; of an odd dim it makes one
+    """mlx, nn/layers/positional_encoding.py, SinusoidalPositionalEncoding with its defaults; for an odd dim it has one
     column less."""
     if dim % 2:
         raise ValueError("odd")

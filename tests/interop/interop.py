@@ -4,8 +4,8 @@
 
     interop.py LIBRARY
 
-Runs in the virtual environment that `./dev interop` makes. Differences are printed, since the exp of a framework need
-not be correctly rounded; the exit status is 1 only if inlay breaks a promise, with a line "BROKEN ..." for each.
+Runs in the virtual environment of `./dev interop`. Differences are printed, since a framework's exp need not be
+correctly rounded. The exit status is 1 only if inlay breaks a promise, with a line "BROKEN ..." for each.
 """
 import pathlib
 import platform
@@ -22,10 +22,10 @@ from library import INTERLEAVED, SHAPE, SPLIT_COS_FIRST, Failed, Library
 ROWS, DIM = 1000, 512  # of every recipe
 LONG_ROWS = 5000  # the table of PyTorch's tutorial
 ODD_DIM = 7
-STRUCTURE = 1e-3  # a larger difference is no rounding: layout, spacing or first position differ
+STRUCTURE = 1e-3  # a larger difference is not rounding: layout, spacing or first position differ
 TUTORIAL = pathlib.Path(__file__).resolve().parent.parent / "data" / "keras-tutorial-part-2.txt"
 
-# recipe, who computes it, how, first position
+# recipe, framework, function, first position
 COMPARED = [
     ("numpy-fp64", "NumPy", frameworks.numpy_fp64, 0),
     ("torch-exp", "PyTorch", frameworks.torch_exp, 0),
@@ -55,7 +55,7 @@ def promise(holds, what):
 
 
 def ulps(a, b):
-    """How many floats lie between, entry by entry."""
+    """Returns the number of floats between, per entry."""
 
     def ordered(x):
         bits = x.view(numpy.int32).astype(numpy.int64)
@@ -81,7 +81,7 @@ def line(*cells):
 
 
 def differing(ours, theirs):
-    """Returns how many of their frequencies differ from the correctly rounded ones, as text: "5 of 256"."""
+    """Returns how many frequencies are not correctly rounded, as text: "5 of 256"."""
     if ours is None or theirs is None:
         return "-"
     theirs = numpy.asarray(theirs)
@@ -89,7 +89,7 @@ def differing(ours, theirs):
 
 
 def at_odd_dim(library, name, table, first):
-    """Compares their table and ours at an odd dim; both may be errors."""
+    """Compares both tables at an odd dim; both may be errors."""
     try:
         theirs = numpy.ascontiguousarray(table(ODD_DIM, ROWS)[1], numpy.float32)
     except (ValueError, RuntimeError, TypeError):
@@ -130,7 +130,7 @@ def recipes(library):
 
 
 def long_tables(library):
-    """The table of PyTorch's tutorial: by recipe, and from the frequencies of the framework."""
+    """Compares the table of PyTorch's tutorial, by recipe and from the framework's frequencies."""
     theirs = frameworks.numpy_fp64(DIM, LONG_ROWS)[1]
     entries, most, difference = compare(library.table("numpy-fp64", DIM, LONG_ROWS), theirs)
     line("numpy-fp64", "NumPy", f"{LONG_ROWS}x{DIM}", "-", entries, most, f"{difference:.1e}")
@@ -152,7 +152,7 @@ def long_tables(library):
 
 
 def by_definition(library):
-    """Every recipe has the bits of its definition."""
+    """Compares every recipe with its definition, bit by bit."""
     for name in definitions.RECIPES:
         first = 1 if name == "opennmt-tf" else 0
         positions = numpy.arange(first, first + ROWS)
@@ -165,7 +165,7 @@ def by_definition(library):
 
 
 def tutorial(library):
-    """The table of 8 positions of the Keras tutorial, and the sums that it prints."""
+    """Compares the table of 8 positions of the Keras tutorial, and the sums that it prints."""
     ours = library.table("numpy-fp64", 6, 8)
     entries, most, difference = compare(ours, frameworks.numpy_fp64(6, 8)[1])
     line("numpy-fp64", "NumPy", "8x6", "-", entries, most, f"{difference:.1e}")

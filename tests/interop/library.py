@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The sinusoids of libinlay.so as NumPy arrays: a ctypes view of a part of inlay/positions.h."""
+"""The sinusoids of libinlay.so as NumPy arrays: ctypes bindings of a part of inlay/positions.h."""
 import ctypes
 
 import numpy
@@ -28,7 +28,7 @@ class Spec(ctypes.Structure):
 
 
 class Failed(Exception):
-    """A call returned another status than INLAY_OK."""
+    """A call returned a status other than INLAY_OK."""
 
     def __init__(self, what, status):
         super().__init__(f"{what}: status {status}")
@@ -73,8 +73,9 @@ class Library:
             self.recipes[name.decode()] = len(self.recipes)
 
     def table(self, name, dim, rows, first=0, frequencies=None, **changed):
-        """Returns rows [first, first + rows) of a recipe as float32 [rows, dim]; if `rows` is an array of float32, the
-        rows of these positions. `changed` are fields of the spec; with `frequencies` angles are computed in float32."""
+        """Returns rows [first, first + rows) of a recipe as float32 [rows, dim]. If `rows` is a float32 array, returns
+        the rows at these positions. `changed` are fields of the spec; with `frequencies`, angles are computed in
+        float32."""
         spec = self._c.inlay_sinusoid_spec_recipe(self.recipes[name], dim)
         for field, value in changed.items():
             setattr(spec, field, value)

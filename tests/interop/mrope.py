@@ -4,10 +4,10 @@
 
     mrope.py
 
-Runs in the virtual environment that `./dev interop` makes, with the wheel of inlay in it; the classes are taken out of
-the package's sources as in ngrams.py. Which row of positions a frequency takes is compared bit by bit: their class
-recomposes inlay's own tables of each row. Its own tables are float32, and must be near. The exit status is 1 if any
-differ, with a line "BROKEN ..." for each.
+Runs in the virtual environment of `./dev interop`, with the wheel of inlay. The classes are taken from the package's
+sources as in ngrams.py. The choice of the position row per frequency is compared bit by bit: their class recombines
+inlay's tables of each row. Their own float32 tables must be close. The exit status is 1 if any differ, with a line
+"BROKEN ..." for each.
 """
 
 import sys
@@ -19,7 +19,7 @@ import torch
 import inlay
 from ngrams import broken, compare, definitions, source
 
-# Class, folder and file of transformers, rope_parameters of a model, rotary columns, layout.
+# Class, folder and file in transformers, rope_parameters of a model, rotary columns, layout.
 MODELS = [
     ("Qwen2VLRotaryEmbedding", "qwen2_vl", {"type": "mrope", "mrope_section": [16, 24, 24]}, 128, "halves"),
     ("Qwen2_5_VLRotaryEmbedding", "qwen2_5_vl", {"type": "mrope", "mrope_section": [16, 24, 24]}, 128, "halves"),

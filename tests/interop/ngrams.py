@@ -4,9 +4,9 @@
 
     ngrams.py FOLDER
 
-Runs in the virtual environment that `./dev interop` makes, with the wheel of inlay in it; FOLDER is for the LongCat
-kernel of sglang, which g++ compiles for the CPU. The classes are taken out of the packages' sources, so that nothing
-else of them runs. The exit status is 1 if any number differs, with a line "BROKEN ..." for each comparison.
+Runs in the virtual environment of `./dev interop`, with the wheel of inlay. FOLDER is for sglang's LongCat kernel,
+which g++ compiles for the CPU. The classes are taken from the packages' sources, so nothing else of them runs. The exit
+status is 1 if any number differs, with a line "BROKEN ..." for each comparison.
 """
 
 import abc
@@ -37,12 +37,12 @@ def compare(what, ours, theirs):
 
 
 def source(package, path):
-    """Returns a file of an installed package, none of whose code runs."""
+    """Returns a file of an installed package. None of its code runs."""
     return pathlib.Path(importlib.util.find_spec(package).submodule_search_locations[0]) / path
 
 
 def definitions(path, names, space):
-    """Runs the named definitions of a Python file, with names from `space` for what they use."""
+    """Runs the named definitions of a Python file, with the names in `space` for their dependencies."""
     wanted = [
         node
         for node in ast.parse(path.read_text(encoding="utf-8")).body
@@ -58,7 +58,7 @@ def definitions(path, names, space):
 
 
 def draw(vocab, shape, often, rng):
-    """Returns random ids, a fifth of which are those that stand for something else."""
+    """Returns random ids, a fifth of them from `often`."""
     ids = rng.integers(vocab, size=shape)
     return torch.from_numpy(numpy.where(rng.random(shape) < 0.2, rng.choice(often, shape), ids))
 
@@ -67,7 +67,7 @@ def draw(vocab, shape, often, rng):
 
 
 class Ids(torch.nn.Module):
-    """Stands for the table of 320 million rows: its rows are their ids."""
+    """Replaces the table of 320 million rows: row i is the number i."""
 
     def __init__(self, _rows, dim):
         super().__init__()
@@ -86,7 +86,7 @@ def qwen_space(embedding):
 
 
 class Cache:
-    """One layer's cache of transformers."""
+    """A layer's cache in transformers."""
 
     def __init__(self):
         space = {"torch": torch, "ABC": abc.ABC, "abstractmethod": abc.abstractmethod}
@@ -198,7 +198,7 @@ def engram(rng):
 def engram_rows(code, rng):
     weight = torch.from_numpy(rng.integers(256, size=(300, 256), dtype=numpy.uint8)).view(torch.float8_e4m3fn)
     scale = torch.from_numpy(rng.integers(256, size=(300, 8), dtype=numpy.uint8)).view(torch.float8_e8m0fnu)
-    # PyTorch 2.7 cannot index these types; the code converts what it has indexed to float32.
+    # PyTorch 2.7 can't index these types; the code converts the result to float32.
     floats = {"weight": weight.float(), "scale": scale.float()}
     layer = types.SimpleNamespace(row_start=0, rows=300, host_table=None, **floats)
     ids = torch.arange(300)
@@ -238,7 +238,7 @@ def longcat_kernel(folder):
 
 
 def longcat(rng, folder):
-    """The buffers are those that NgramEmbedding of sglang's n_gram_embedding.py makes."""
+    """The buffers are those of NgramEmbedding in sglang's n_gram_embedding.py."""
     run = longcat_kernel(folder)
     for vocab, ratio, n, k, eos in ((131072, 78, 4, 4, 2), (500, 3, 3, 2, 7)):
         heads, most = (n - 1) * k, ratio * vocab

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a drawn call of n-grams is: its arrays, and what it must come to. ngrams_draw.h fills it in, ngrams.h runs it.
+ * A drawn call of n-grams: its arrays, and the expected result. ngrams_draw.h draws it, ngrams.h runs it.
  */
 #pragma once
 
 #include "calls.h"
 
-/* The most tokens, sequences, columns of all tokens, and bytes of an output that are drawn; extents of a table, and
+/* Limits of drawn calls: tokens, sequences, columns of all tokens, and bytes of an output; extents per table, and
    tables. */
 enum {
     NGRAM_TOKENS = 1200,
@@ -28,12 +28,12 @@ struct ngram_call {
     const inlay_table *pointers[NGRAM_TABLES];
     inlay_tuning tuning;
     inlay_ngram_lookup lookup;
-    bool gathers;   /* whether the tables have all rows of the columns */
+    bool gathers;   /* the tables have all rows of the columns */
     size_t columns; /* of the lookup */
     size_t token_stride, out_bytes;
     inlay_executor executor;
-    bool threads; /* whether the executor is used */
-    /* What the call must come to. */
+    bool threads; /* use the executor */
+    /* The expected result. */
     inlay_status status;
     inlay_fault fault;
 };

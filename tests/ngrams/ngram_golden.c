@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares row ids and histories of n-grams with golden vectors, which the implementations of the models made
- * (tests/data/ngram/README.md has the format), on every ISA that runs here: ngram_golden FILE... prints how many row
- * ids were compared and how many were wrong, and fails if any was.
+ * Compares row ids and histories of n-grams with golden vectors from the models' implementations, on every ISA that
+ * runs here. tests/data/ngram/README.md describes the format. ngram_golden FILE... prints how many row ids were
+ * compared and how many were wrong, and fails if any was.
  */
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
@@ -135,7 +135,7 @@ struct call {
     uint32_t *lengths, *after_lengths;
 };
 
-/* Reads a history for each sequence into rows of `places` ids, each at the end of its row. */
+/* Reads a history per sequence into rows of `places` ids, right-aligned. */
 static int64_t *read_histories(const char *name, size_t sequences, size_t places, uint32_t **lengths)
 {
     int64_t *histories = array_of(sequences * places, sizeof *histories);
@@ -181,7 +181,7 @@ static void compare(const struct call *call, const char *what, int64_t found, in
         printf("%s on %s, %s: %s %" PRId64 ", not %" PRId64 "\n", path, inlay_isa(), call->name, what, found, expected);
 }
 
-/* Runs a call as it is, and with one column at a time. */
+/* Runs a call unchanged, and with one column at a time. */
 static void check_rows(const inlay_ngram *ngram, size_t columns, const struct call *call,
                        const inlay_ngram_batch *batch)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls of ngrams.h. */
+/* Implements ngrams.h. */
 #include "ngrams/ngrams.h"
 
 #include "ngrams/ngrams_draw.h"
@@ -21,8 +21,8 @@ void ngrams_prepare(void)
 
 /* ---- The definition --------------------------------------------------------------------------------------------- */
 
-/* Returns id `at` of sequence b, counted from its first token of the call, which is negative in the history; -1 before
-   the sequence begins. */
+/* Returns id `at` of sequence b, relative to its first token in the call; negative in the history. Returns -1 before
+   the start of the sequence. */
 static int64_t id_at(const struct ngram_call *call, size_t b, int64_t at)
 {
     const inlay_ngram_batch *batch = &call->batch;
@@ -126,8 +126,8 @@ static void expect_ids(struct ngram_call *call)
         }
 }
 
-/* Finds what the call must come to, and its rows if it succeeds. (A call without tokens reads nothing; as_expected()
-   knows that.) */
+/* Computes the expected result of the call, and its rows if it succeeds. (Calls without tokens read nothing, see
+   as_expected().) */
 static void expect_call(struct ngram_call *call)
 {
     call->status = INLAY_OK;
@@ -201,7 +201,7 @@ static const char *check_ids(struct ngram_call *call, struct source *source)
     return arena_untouched_outside(&out_arena, out, call->tokens, stride, row_bytes) ? NULL : "row ids wrote elsewhere";
 }
 
-/* Writes the expected output of a token's row c, or of the sum of all. */
+/* Writes the expected output of a token's row c, or of the sum of all rows. */
 static void expect_row(const struct ngram_call *call, size_t token, size_t c, unsigned char *out)
 {
     static float row[4352];
@@ -231,7 +231,7 @@ static void expect_row(const struct ngram_call *call, size_t token, size_t c, un
     reference_put_row(out, lookup->out_type, row, dim);
 }
 
-/* Whether outputs have the same bits, or are both NaN where they were computed. */
+/* True if outputs have the same bits, or are both NaN if they were computed. */
 static bool same_row(const unsigned char *a, const unsigned char *b, inlay_element_type type, size_t dim)
 {
     for (size_t i = 0; i < dim; i++) {
@@ -283,7 +283,7 @@ static const char *check_forward(struct ngram_call *call, struct source *source)
     return arena_untouched(&out_arena) ? NULL : "forward wrote elsewhere";
 }
 
-/* Whether the first sequence that accepts too many tokens is that of the fault; SIZE_MAX: none does. */
+/* True if the fault is the first sequence that accepts too many tokens; SIZE_MAX: none does. */
 static size_t bad_accepted(const struct ngram_call *call)
 {
     for (size_t b = 0; call->accepted != NULL && b < call->batch.sequences; b++)

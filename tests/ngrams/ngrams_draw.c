@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The inputs of ngrams_draw.h. */
+/* Implements ngrams_draw.h. */
 #include "ngrams/ngrams_draw.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ static bool half(struct source *source)
     return one_in(source, 2);
 }
 
-/* Returns room for an array against the page before or behind it, whose contents are what they were. */
+/* Returns space for an array, adjacent to the guard page before or after it, without changing its contents. */
 static void *place(struct source *source, int which, size_t bytes)
 {
     return half(source) ? arenas[which].begin : arenas[which].end - bytes;
@@ -73,7 +73,7 @@ static uint32_t draw_modulus(struct source *source)
     return (uint32_t)(1 + bits % (UINT64_C(1) << (1 + choose(source, 31))));
 }
 
-/* Draws columns whose n-grams are often those of the column before, or longer ones of the same multipliers. */
+/* Draws columns. Often they use the n-grams of the previous column, or longer ones with the same multipliers. */
 static void draw_columns(struct ngram_call *call, struct source *source)
 {
     inlay_ngram_spec *spec = &call->spec;
@@ -137,7 +137,7 @@ static void draw_spec(struct ngram_call *call, struct source *source)
 
 /* ---- Tables ----------------------------------------------------------------------------------------------------- */
 
-/* Cuts a table into some extents of its own memory, which begin at whole bytes of zero points. */
+/* Splits a table into extents of its own memory, which start at whole bytes of zero points. */
 static void cut_table(struct source *source, inlay_table *table, inlay_table_extent *parts)
 {
     const bool flat = table->type == INLAY_U4_GROUPED_FLAT && table->zeros != NULL, equal = half(source);
@@ -294,7 +294,7 @@ static void draw_past(struct ngram_call *call, struct source *source)
     if (batch->sequences * places > 0 && one_in(source, 16))
         reference_put_id(history, batch->id_type, choose(source, batch->sequences * places),
                          draw_hostile_id(source, (int64_t)call->spec.vocab));
-    /* What lies before a shorter history is not read. */
+    /* Entries before a shorter history are not read. */
     for (size_t b = 0; lengths && b < batch->sequences; b++)
         for (size_t i = 0; i + reference_id(batch->history_lengths, INLAY_ID_U32, b) < places; i++)
             reference_put_id(history, batch->id_type, b * places + i, -1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Draws the parts of the calls of ngrams.h: specs, tables, lookups and batches, every array against a guard page. The
- * numbers of the source are taken in one order, so that what a fuzzer has found stays what it was.
+ * Draws the parts of the calls of ngrams.h: specs, tables, lookups and batches, with every array adjacent to a guard
+ * page. Numbers are taken from the source in a fixed order, to keep fuzzer inputs valid.
  */
 #pragma once
 
@@ -12,13 +12,13 @@
 /* Makes the arenas of all inputs. */
 void ngram_draw_prepare(void);
 
-/* Draws all of a call but its handle, what it must come to, and the accepted tokens. */
+/* Draws a whole call except its handle, its expected result, and the accepted tokens. */
 void ngram_draw_inputs(struct ngram_call *call, struct source *source);
 
-/* Draws the accepted tokens of a call whose status is known. */
+/* Draws the accepted tokens of a call with a known status. */
 void ngram_draw_accepted(struct ngram_call *call, struct source *source);
 
-/* Returns the index in ids of the first token of sequence b, or the end of the one before. */
+/* Returns the index in ids of the first token of sequence b, which is the end of the previous one. */
 static inline size_t ngram_first_token(const struct ngram_call *call, size_t b)
 {
     if (call->batch.offsets == NULL)

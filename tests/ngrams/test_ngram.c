@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * N-grams on the ISA under test: random specs, batches, tables and cuts against the definition as plain loops, and what
- * follows from it: a call in two parts with the history between them, whatever was accepted, is the call in one. The
- * environment variable INLAY_NGRAM_CALLS says how many calls are drawn (with CK_FORK=no if they take more than ten
- * minutes), and INLAY_NGRAM_SEED where seeds begin.
+ * N-grams on the ISA under test: random specs, batches, tables and splits against the definition as plain loops. Also
+ * covers two calls connected by a history, for any accepted tokens, which must equal one call. INLAY_NGRAM_CALLS sets
+ * the number of calls (use CK_FORK=no for more than ten minutes), INLAY_NGRAM_SEED the first seed.
  */
 #include "ngrams/ngrams.h"
 #include "reference.h"
@@ -52,8 +51,8 @@ END_TEST
 
 enum { PLACES = 7, SEQUENCES = 9, LENGTH = 30, COLUMNS = 11, IDS = 40 };
 
-/* Runs each sequence up to what was accepted of it, then the rest with the history of that, and compares both with the
-   call in one. */
+/* Runs the accepted tokens of each sequence, then the rest with the resulting history, and compares both with a single
+   call. */
 static void check_rollback(struct random *random, const inlay_ngram *ngram, const inlay_ngram_batch *whole,
                            const int64_t *ids, const int64_t *expected)
 {
@@ -125,7 +124,7 @@ END_TEST
 
 /* ---- Moduli ------------------------------------------------------------------------------------------------------ */
 
-/* Sums near multiples of moduli, and the extremes: the remainder of every one, in lanes and by itself. */
+/* Sums near multiples of moduli, and extremes: the remainder of each, vectorized and scalar. */
 START_TEST(remainders_at_their_edges)
 {
     enum { MODULI = 64, SUMS = 400 };
