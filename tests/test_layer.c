@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Promises about the layer that no comparison of single calls shows: the sum over shards is the whole layer, positions
- * are those of known frameworks, and options raise no floating-point exception.
+ * Properties of the layer that single calls don't show: the sum over shards is the whole layer, positions are those of
+ * known frameworks, and options raise no floating-point exception.
  */
 #include "calls.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns whether the layer of a call may be cut into shards, and its tokens all have rows in the output. */
+/* Returns true if the layer of a call may be split into shards, and all its tokens have output rows. */
 static bool is_divisible(const struct call *call)
 {
     const inlay_layer_spec *spec = &call->spec;
@@ -30,7 +30,7 @@ static inlay_status forward(const struct call *call, const inlay_table *tokens, 
     return status;
 }
 
-/* The sum of what the shards of a table write is what the whole table writes. */
+/* The sum of the outputs of a table's shards equals the output of the whole table. */
 START_TEST(shards_add_up)
 {
     enum { MAX_FLOATS = 24000 };
@@ -123,7 +123,7 @@ START_TEST(padding_keeps_its_row)
 }
 END_TEST
 
-/* Subnormal options are looked at in the host's environment: as bits, which raise nothing there. */
+/* Subnormal options are checked by their bits, which raises nothing in the host's environment. */
 START_TEST(subnormal_options_raise_nothing)
 {
     static float row[4] = {1, 2, 3, 4};
@@ -140,7 +140,7 @@ START_TEST(subnormal_options_raise_nothing)
         set_flush(flush);
         feclearexcept(FE_ALL_EXCEPT);
 #ifdef __x86_64__
-        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~0x3fu); /* that of subnormals too */
+        __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~0x3fu); /* also unmasks the one for subnormals */
 #endif
         inlay_status created = inlay_layer_create(&spec, NULL, &layer);
         inlay_status status = inlay_forward(layer, &batch, out, sizeof row, NULL, NULL);
@@ -170,7 +170,7 @@ static void release_nothing(void *ctx, void *memory)
     (void)memory;
 }
 
-/* INLAY_CACHED_POSITIONS_DEFAULT stands for 4096 rows, or as many as 64 MiB hold. */
+/* INLAY_CACHED_POSITIONS_DEFAULT is 4096 rows, capped at 64 MiB. */
 START_TEST(default_cache_is_as_promised)
 {
     static const size_t dims[] = {1, 512, 4096, 4097, 5000};

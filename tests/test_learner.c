@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The learner under a fake clock, which decides what each strategy takes, so that the right answer is known: that it is
- * found, within the share of the work that may be spent on trying others; that it is found again after a change; and
- * that what one strategy leaves behind is not counted against the next.
+ * The learner under a fake clock that defines the time of each strategy, so the right answer is known. Covers finding
+ * it within the exploration budget, finding it again after a change, and not charging one strategy for the cache state
+ * left by the previous one.
  */
 #include "support.h"
 
@@ -20,25 +20,25 @@ struct costs {
     uint64_t of[2][INLAY_STRATEGIES];
 };
 
-static uint64_t fake_time, fake_step; /* what passes at each look at the clock */
+static uint64_t fake_time, fake_step; /* time between two reads of the clock */
 
 static uint64_t fake_clock(void)
 {
     return fake_time += fake_step;
 }
 
-/* What a call took, and what it spent on strategies other than `expected`. */
+/* The time of a call, and the time spent on strategies other than `expected`. */
 struct spent {
     uint64_t ticks;
     size_t bytes, others;
 };
 
-/* After a change of strategy, the first LEFT_BEHIND_BYTES cost left_behind more per byte, in thousandths of a tick,
-   whatever the new strategy is: if that were counted, no other strategy would ever look faster. */
+/* After a change of strategy, the first LEFT_BEHIND_BYTES cost left_behind more per byte, in thousandths of a tick, for
+   any new strategy. If that were counted, no other strategy would ever look faster. */
 enum { LEFT_BEHIND_BYTES = 96 * KIB };
 static uint64_t left_behind = 20000;
 
-/* Runs a call of `bytes` as routes do: block by block, with the last quarter, or all but the first, from the other
+/* Runs a call of `bytes` like routes do: block by block, with the last quarter, or all but the first, from the other
    source of positions if the choices say so. */
 static struct spent run_call(struct inlay_learner *learner, const struct costs *costs, size_t bytes, bool lone,
                              struct inlay_choices choices, inlay_prefetch expected)
@@ -142,7 +142,7 @@ START_TEST(the_fastest_is_found)
 }
 END_TEST
 
-/* The share of the bytes that others get while they are tried, and what the first ten calls take. */
+/* The share of the bytes used for exploring, and the time of the first ten calls. */
 START_TEST(trying_has_a_bound)
 {
     left_behind = 300;
@@ -169,7 +169,7 @@ START_TEST(trying_has_a_bound)
 }
 END_TEST
 
-/* Ids that repeat are found in a cache, where prefetching only costs; then they are random again. */
+/* Repeated ids are in a cache, where prefetching only costs; then they are random again. */
 START_TEST(a_change_is_followed)
 {
     for (size_t s = 0; s < 3; s++) {
@@ -191,7 +191,7 @@ START_TEST(a_change_is_followed)
             EXPECT(learnt.prefetch[s] == phases[phase].best, "class %zu, phase %zu: %d is not the best", s, phase,
                    learnt.prefetch[s]);
         }
-        /* The same level of cost, but another strategy is best, then the one before: seen by trying now and then. */
+        /* The same cost level, but another strategy is best, then the previous one: found by occasional exploring. */
         for (int i = 0; i < 2; i++) {
             const inlay_prefetch best = i == 0 ? INLAY_PREFETCH_L1_BESIDE_2 : INLAY_PREFETCH_L2_BLOCKS;
             const struct costs other = costs_with(best, false);
@@ -200,8 +200,8 @@ START_TEST(a_change_is_followed)
             const inlay_learnt learnt = learnt_by(learner);
             EXPECT(learnt.prefetch[s] == best, "class %zu: %d was kept", s, learnt.prefetch[s]);
         }
-        /* The difference is too small for samples to be forgotten. What was in use for long has the most of them, and
-           is still tried again. */
+        /* The difference is too small to discard samples. A strategy used for long has the most, and is still tried
+           again. */
         for (int i = 0; i < 3; i++) {
             const inlay_prefetch best = i == 1 ? INLAY_PREFETCH_L1_BESIDE_2 : INLAY_PREFETCH_L2_BLOCKS;
             struct costs near = uniform;
@@ -217,7 +217,7 @@ START_TEST(a_change_is_followed)
 }
 END_TEST
 
-/* Of sequences that share no positions the faster source is found, from either one. */
+/* For sequences that share no positions, the faster source is found, from either one. */
 START_TEST(the_faster_source_is_found)
 {
     for (size_t s = 0; s < 3; s++)
@@ -256,7 +256,7 @@ START_TEST(small_differences_do_not_count)
 }
 END_TEST
 
-/* Load of a machine that comes and goes makes no strategy look faster that was tried while it was quiet. */
+/* Varying machine load makes no strategy look faster that was tried at a quiet time. */
 START_TEST(load_does_not_count)
 {
     for (size_t s = 0; s < 3; s++) {
@@ -282,7 +282,7 @@ START_TEST(load_does_not_count)
 }
 END_TEST
 
-/* Loops that cannot follow a strategy are never given it. */
+/* Loops never get a strategy that they don't support. */
 START_TEST(only_what_a_loop_can_do)
 {
     for (int prefetcher = INLAY_PREFETCHER_NONE; prefetcher <= INLAY_PREFETCHER_SINUSOIDS; prefetcher++) {
@@ -319,8 +319,7 @@ START_TEST(small_calls_are_not_timed)
 }
 END_TEST
 
-/* Of a call that is cut into parts, each of which would end before a sample does, the parts are timed as a whole, or
-   not at all. */
+/* If a call is split into parts shorter than a sample, the parts are timed as a whole, or not at all. */
 START_TEST(parts_count_and_not_the_call)
 {
     static const struct {
@@ -338,7 +337,7 @@ START_TEST(parts_count_and_not_the_call)
 }
 END_TEST
 
-/* Where positions have to be computed, what was learnt of that is what is given on. */
+/* If positions must be computed, the state for computed positions is exported. */
 START_TEST(computed_positions_are_given_on)
 {
     struct inlay_learner *learner = new_learner();
@@ -353,7 +352,7 @@ START_TEST(computed_positions_are_given_on)
 }
 END_TEST
 
-/* A strategy that another route has learnt and this one cannot follow is no obstacle. */
+/* A strategy tuned on another route, which this one doesn't support, is no obstacle. */
 START_TEST(what_a_loop_cannot_do_is_learnt_anew)
 {
     inlay_learnt learnt = {.size = sizeof learnt, .samples = {1, 1, 1}};
@@ -373,11 +372,11 @@ END_TEST
 
 /* ---- Stores ----------------------------------------------------------------------------------------------------- */
 
-/* The output of a call of 40 MiB, whose rows are one and the same. */
+/* The output of a 40 MiB call, where all rows are the same memory. */
 static const unsigned char row_of_zeros[4096];
 static const struct inlay_written written = {row_of_zeros, 40 * MIB / sizeof row_of_zeros, sizeof row_of_zeros, 0};
 
-/* Ends a call that took `ticks`, and whose pieces of the output take `reading` ticks to be read. */
+/* Ends a call that took `ticks`, with `reading` ticks to read the pieces of the output. */
 static void end_epoch_call(const struct inlay_epoch_call *call, uint64_t ticks, uint64_t reading)
 {
     fake_time += ticks - reading;
@@ -386,28 +385,28 @@ static void end_epoch_call(const struct inlay_epoch_call *call, uint64_t ticks, 
     fake_step = 0;
 }
 
-/* The faster stores are those with which the call and the reading of its output are. */
+/* The faster stores are those with the smaller sum of call and reading time. */
 START_TEST(stores_are_learnt_by_whole_calls)
 {
-    /* Reading takes the ticks of 256 KiB, calls those of 40 MiB, which is 160 times as much. */
+    /* Reading is timed for 256 KiB, calls for 40 MiB, 160 times as much. */
     static const struct {
         uint64_t cached, cached_reading, streamed, streamed_reading;
         bool streams;
     } cases[] = {
-        {100000, 0, 100000, 0, false},     /* one as fast as the other */
-        {120000, 0, 100000, 0, true},      /* the consumer waits as long for both */
-        {120000, 100, 100000, 180, true},  /* he waits longer for memory, by less than the call gains */
-        {120000, 100, 100000, 300, false}, /* and by more */
-        {160000, 100, 100000, 600, false}, {100000, 300, 120000, 100, true}, /* dirty lines that he waits for */
+        {100000, 0, 100000, 0, false},     /* equally fast */
+        {120000, 0, 100000, 0, true},      /* same reading time */
+        {120000, 100, 100000, 180, true},  /* slower reading, by less than the call gains */
+        {120000, 100, 100000, 300, false}, /* by more */
+        {160000, 100, 100000, 600, false}, {100000, 300, 120000, 100, true}, /* dirty lines delay the reader */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const bool first = i % 2 == 0; /* what is in use at first changes nothing */
+        const bool first = i % 2 == 0; /* the initial stores make no difference */
         struct inlay_learner *learner = new_learner();
         size_t streamed = 0;
         for (int c = 0; c < 100; c++) {
             const struct inlay_epoch_call call = inlay_epoch_begin(learner, 40 * MIB, first);
             static bool before;
-            /* Dirty lines that another kind of stores left are paid by the first calls of the next. */
+            /* Dirty lines from the other kind of stores slow down the first calls of the next. */
             const uint64_t ticks =
                 (call.streams ? cases[i].streamed : cases[i].cached) * (call.streams != before ? 3 : 1);
             before = call.streams;
@@ -424,8 +423,7 @@ START_TEST(stores_are_learnt_by_whole_calls)
 }
 END_TEST
 
-/* Of few rows, of wide ones, and of fewer bytes than calls that are timed have, no byte behind the last is read: nobody
-   may. */
+/* For few rows, wide rows, and outputs smaller than those timed, no byte after the last is read. */
 START_TEST(outputs_are_read_within_their_bounds)
 {
     static const struct {
@@ -449,8 +447,7 @@ START_TEST(outputs_are_read_within_their_bounds)
 }
 END_TEST
 
-/* A call of another thread that has not ended yet leaves too few samples: nothing is decided, and both are timed again.
- */
+/* An unfinished call of another thread leaves too few samples: nothing is decided, and both are timed again. */
 START_TEST(stores_are_not_learnt_of_too_few_calls)
 {
     struct inlay_learner *learner = new_learner();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layers that learn of their own speed, by real calls: the same bits whatever has been learnt, nothing learnt where the
- * caller decided, and what was learnt given on to other layers.
+ * Self-tuning layers with real calls: the same bits in every state, no tuning if the caller decided, and state passed
+ * to other layers.
  */
 #include "support.h"
 
@@ -79,7 +79,7 @@ static uint32_t samples_of(const inlay_layer *layer)
     return samples;
 }
 
-/* Calls of every class, many times: while strategies, sources and stores are tried, and after. */
+/* Many calls of every class: while strategies, sources and stores are tried, and after. */
 START_TEST(bits_stay_while_learning)
 {
     static const size_t shapes[][2] = {{1, 128}, {4, 64}, {1, 1024}, {8, 128}, {1, 4096}, {16, 256}};
@@ -108,7 +108,7 @@ START_TEST(bits_stay_while_learning)
 }
 END_TEST
 
-/* Every strategy and either source, fixed by a tuning, which is obeyed: nothing is learnt. */
+/* Every strategy and source, fixed by a tuning: nothing is tuned. */
 START_TEST(tunings_are_obeyed)
 {
     fixture.spec.learning = INLAY_LEARNING_OFF;
@@ -142,7 +142,7 @@ START_TEST(tunings_are_obeyed)
 }
 END_TEST
 
-/* Whether the best strategy of a source has all of its samples. */
+/* True if the best strategy of a source has all its samples. */
 static bool has_samples(const struct inlay_class *class, int source)
 {
     const uint32_t best = class->best[source];
@@ -156,7 +156,7 @@ static uint64_t steady_clock(void)
     return atomic_fetch_add(&now, 1000);
 }
 
-/* Rows of many pairs are computed piece by piece: even a few hundred tokens give samples of both sources. */
+/* Rows of many pairs are computed in pieces: even a few hundred tokens give samples of both sources. */
 START_TEST(wide_rows_give_samples_of_both_sources)
 {
     enum { WIDE = 4096, WORDS = 300, MOST_CALLS = 1000 };
@@ -190,7 +190,7 @@ START_TEST(wide_rows_give_samples_of_both_sources)
 }
 END_TEST
 
-/* A layer that learns nothing begins with what was learnt, and stays there. */
+/* A layer with self-tuning off uses the given state, and does not change it. */
 START_TEST(what_was_learnt_can_be_kept)
 {
     inlay_learnt learnt = {.size = sizeof learnt};
@@ -221,7 +221,7 @@ START_TEST(what_was_learnt_can_be_kept)
 }
 END_TEST
 
-/* What was learnt is where another layer begins, and nonsense is refused. */
+/* Tuning state initializes another layer, and invalid state is rejected. */
 START_TEST(what_was_learnt_is_given_on)
 {
     inlay_learnt learnt = {.size = sizeof learnt};
@@ -275,7 +275,7 @@ START_TEST(the_environment_switches_it_off)
 }
 END_TEST
 
-/* An explanation says what was learnt, and changes nothing. */
+/* An explanation includes the tuning state, and changes nothing. */
 START_TEST(explanations_say_what_was_learnt)
 {
     inlay_layer *layer = make_layer_of(&fixture.spec);
@@ -374,7 +374,7 @@ static void in_order_backwards(void *ctx, size_t count, void (*task)(void *arg, 
         task(arg, i);
 }
 
-/* Threads of one layer, each with its own output, and calls that are cut into parts. */
+/* Threads of one layer, each with its own output, and split calls. */
 START_TEST(threads_learn_together)
 {
     const size_t bytes = sizeof(float) * 1024 * DIM;
@@ -407,7 +407,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    variable_set("INLAY_CPU", "unknown"); /* on which stores are learnt too */
+    variable_set("INLAY_CPU", "unknown"); /* also tunes stores */
     return RUN_TESTS(argc, argv, "learning", make_fixture, free_fixture, bits_stay_while_learning, tunings_are_obeyed,
                      wide_rows_give_samples_of_both_sources, what_was_learnt_can_be_kept, what_was_learnt_is_given_on,
                      the_environment_switches_it_off, explanations_say_what_was_learnt,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compares the kernels norm and cast of the ISA under test with scalar, bit by bit: at all dims that end a vector
- * differently, at all alignments, with buffers against guard pages, and in place. Compares scalar with a reference in
- * long double, and casts with MPFR's roundings.
+ * Compares the norm and cast kernels of the ISA under test with scalar, bit by bit: all dims that end a vector
+ * differently, all alignments, buffers adjacent to guard pages, and in place. Compares scalar with a long double
+ * reference, and casts with MPFR's roundings.
  */
 #include "support.h"
 #include "truth.h"
@@ -21,8 +21,8 @@ static size_t nth_dim(size_t i)
 
 /* ---- Norms ------------------------------------------------------------------------------------------------------ */
 
-/* What a norm does beside scaling rows to a root mean square of 1. UNIT, without CENTRED, scales them to a length of 1.
- */
+/* Options of a norm that scales rows to a root mean square of 1. UNIT, without CENTRED, scales them to a length of
+   1. */
 enum { CENTRED = 1, SCALED = 2, SHIFTED = 4, IN_PLACE = 8, UNIT = 16, ALL_TERMS = 32 };
 
 struct norm_case {
@@ -48,7 +48,7 @@ static void free_arenas(void)
         arena_free(&arenas[i]);
 }
 
-/* What rows contain. Special values are rare, since one of them turns a whole row into NaN. */
+/* Contents of rows. Special values are rare, since one of them turns a whole row into NaN. */
 enum content { ORDINARY, ZEROS, HUGE_VALUES, TINY, WITH_INFINITY, WITH_NAN, ANY, CONTENTS };
 
 static float content_float(struct random *random, enum content content)
@@ -190,7 +190,7 @@ START_TEST(norms_of_special_rows)
 }
 END_TEST
 
-/* Fills a row with values around 1 whose deviation is a share of that. Squares cancel below a share of 1 / 16. */
+/* Fills a row with values around 1, deviating by a share of that. Squares cancel for shares below 1 / 16. */
 static void fill_around_one(struct random *random, float *row, size_t dim, float share)
 {
     for (size_t column = 0; column < dim; column++)
@@ -203,8 +203,8 @@ static double lane_sum(const double *l)
            (((l[1] + l[9]) + (l[5] + l[13])) + ((l[3] + l[11]) + (l[7] + l[15])));
 }
 
-/* Computes by hand what the contract says. Floats rarely show in which order doubles were added, so beta subtracts the
-   float and leaves the last bits of the double. */
+/* Computes the contract by hand. Floats rarely show the order in which doubles were added, so beta subtracts the float
+   and leaves the last bits of the double. */
 START_TEST(lanes_are_added_as_stated)
 {
     enum { DIM = 35 };
@@ -247,11 +247,11 @@ static double ulp_of(float x)
 }
 
 /*
- * The bound, in units of u = 2^-53, for d = dim: a lane adds d/16 + 1 terms and the lanes are added in four steps, so
- * that a sum of positive terms errs by at most n = d/16 + 6 units, the roundings of its terms included. The mean errs
- * by n u of the mean of |x|, which is M sigma, M = mean |x| / sigma. The mean square and the square of the mean are at
- * most 257 times the variance each, so that the variance errs by 258 n u and two roundings; or, if it is summed again,
- * by n u and the square of the mean's error. The factor errs by half of that and two roundings. Then come the
+ * The bound, in units of u = 2^-53, for d = dim. A lane adds d/16 + 1 terms and the lanes are added in four steps. So a
+ * sum of positive terms has an error of at most n = d/16 + 6 units, including the roundings of its terms. The mean has
+ * an error of n u times the mean of |x|, which is M sigma, M = mean |x| / sigma. The mean square and the square of the
+ * mean are each at most 257 times the variance. So the variance has an error of 258 n u and two roundings; or, if it is
+ * summed again, of n u and the square of the mean's error. The factor has half of that and two roundings. Then come the
  * difference, the products and the sum, and half an ULP.
  */
 START_TEST(norms_are_rounded_once)
@@ -302,8 +302,8 @@ START_TEST(norms_are_rounded_once)
 }
 END_TEST
 
-/* Takes roots of every size, by rows of one column. The root's reciprocal times that column is about 1, of which a
-   float does not show the last bits: beta subtracts that float. */
+/* Takes roots of every size, with rows of one column. The root's reciprocal times that column is about 1, and a float
+   doesn't show its last bits: beta subtracts that float. */
 START_TEST(roots_are_correctly_rounded)
 {
     struct random random = {5};
@@ -317,7 +317,7 @@ START_TEST(roots_are_correctly_rounded)
         }
         float x = value[0], epsilon = i % 3 ? value[1] : x * x * 0x1p-20f;
         double factor = 1 / sqrt((double)x * x + (double)epsilon);
-        /* Subtracting the float next to the result leaves the last bits of the double. */
+        /* Subtracting the adjacent float leaves the last bits of the double. */
         double product = (double)x * factor;
         float near = -(float)product, one = 1;
         norm_row(&x, 1, INLAY_NORM_RMS, epsilon, &one, &near, &out);
@@ -328,8 +328,8 @@ START_TEST(roots_are_correctly_rounded)
 }
 END_TEST
 
-/* What frameworks write for rows whose length is far from 1, or 0: PyTorch's F.normalize divides by max(length, 1e-12),
-   model2vec by length + 1e-32 and NumPy's users by the length. */
+/* Framework conventions for rows with a length far from 1, or 0: PyTorch's F.normalize divides by max(length, 1e-12),
+   model2vec by length + 1e-32 and NumPy users by the length. */
 START_TEST(lengths)
 {
     static const struct {
@@ -380,7 +380,7 @@ static void run_cast(const struct inlay_kernels *kernels, inlay_element_type typ
         __sync_synchronize();
 }
 
-/* Returns the value of a 16-bit number; for infinity the next power of two, as rounding to nearest takes it. */
+/* Returns the value of a 16-bit number; infinity is the next power of two, as for rounding to nearest. */
 static double half_value(uint32_t magnitude, inlay_element_type type)
 {
     int fraction_bits = type == INLAY_F16 ? 10 : 7, bias = type == INLAY_F16 ? 15 : 127;
@@ -395,7 +395,7 @@ static uint32_t infinity_of(inlay_element_type type)
     return type == INLAY_F16 ? 0x7c00 : 0x7f80;
 }
 
-/* Returns the bit that a quiet NaN has. */
+/* Returns the quiet bit of a NaN. */
 static uint32_t quiet_of(inlay_element_type type)
 {
     return type == INLAY_F16 ? 0x200 : 0x40;
@@ -412,8 +412,8 @@ static uint32_t rounded(uint32_t bits, inlay_element_type type)
     return (bits >> 16 & 0x8000) | infinity_of(type) | payload | quiet_of(type);
 }
 
-/* Returns whether a number is the wanted one: a NaN may have lost its sign and its payload on RISC-V alone, which has
-   one NaN that arithmetic returns. */
+/* Returns true if a number is the wanted one. A NaN may lose its sign and payload only on RISC-V, where arithmetic
+   returns a single NaN. */
 static bool same_half(uint32_t got, uint32_t wanted, inlay_element_type type)
 {
 #ifdef __riscv
@@ -453,7 +453,7 @@ static uint32_t bits_of(double x)
     return bits;
 }
 
-/* Casts every number of the type, the middle between it and the next one, and the floats next to both. */
+/* Casts every number of the type, the midpoint between it and the next one, and the floats adjacent to both. */
 START_TEST(every_half_and_the_middles)
 {
     enum { EACH = 6, MOST = 0x8000 * EACH * 2 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plans of calls: for each decision, calls on both sides of it, and what inlay_forward_explain() says of them.
- * Tables and outputs are addresses that nothing may read or write.
+ * The plans of calls: for each decision, calls on both sides of it, and the text of inlay_forward_explain(). Tables and
+ * outputs are addresses that must not be accessed.
  */
 #include "support.h"
 
@@ -12,7 +12,7 @@
 
 enum { MIB = 1024 * 1024 };
 
-/* What begins on a CPU that was not measured. */
+/* The initial strategy on unknown CPUs. */
 #define BESIDE_2 "prefetch:  to L2, a line of row i + 2 beside each of row i: what loses least"
 #define BESIDE_8 "prefetch:  to L2, a line of row i + 8 beside each of row i: what loses least"
 #define BLOCKS "prefetch:  to L2, blocks of rows"
@@ -23,7 +23,7 @@ struct planned {
     int64_t start;
     inlay_element_type type;
     bool sinusoid, streamed, normed;
-    const char *scalar; /* null, or what is said on the scalar ISA, whose kernels prefetch nothing */
+    const char *scalar; /* null, or the text on the scalar ISA, which doesn't prefetch */
 };
 
 static const struct planned plans[] = {
@@ -44,7 +44,8 @@ static const struct planned plans[] = {
     {"prefetch:  to L1, the first lines of 16 rows", 2, 8, 4096, 1 << 17, .type = INLAY_F32},
     {BESIDE_8, 2, 8, 512, 1000, .type = INLAY_F16, .scalar = BLOCKS},
     {"prefetch:  to L2, blocks of rows", 64, 1024, 512, 1000, .normed = true},
-    {BESIDE_8, 2, 8, 512, 1 << 20, .type = INLAY_F32, .scalar = BLOCKS}, /* short rows that no cache holds */
+    {BESIDE_8, 2, 8, 512, 1 << 20, .type = INLAY_F32, .scalar = BLOCKS}, /* short rows of a table larger than any
+                                                                            cache */
     {BESIDE_8, 64, 1024, 512, 1000, .type = INLAY_F32, .scalar = BLOCKS},
     {BESIDE_2, 64, 1024, 2048, 1 << 16, .type = INLAY_F32, .scalar = BLOCKS},
     {BESIDE_2, 1, 8, 512, 1000, .start = 10, .sinusoid = true,
@@ -103,7 +104,7 @@ START_TEST(each_decision_has_its_reason)
 }
 END_TEST
 
-/* What a plan says of tables and ids that are not plain. */
+/* The plan for tables and ids that are not plain. */
 START_TEST(mappings_extents_and_weights)
 {
     static float rows[4][8];
@@ -137,7 +138,7 @@ START_TEST(mappings_extents_and_weights)
 }
 END_TEST
 
-/* Pooled rows are prefetched by the kernel that adds them, but those with factors, which it gets one by one. */
+/* Pooled rows are prefetched by the kernel that adds them, except rows with factors, which are passed one by one. */
 START_TEST(pooled_rows_are_prefetched_by_the_kernel)
 {
     static const float rows[4][8], weights[2] = {1, 2};
@@ -164,7 +165,7 @@ START_TEST(pooled_rows_are_prefetched_by_the_kernel)
 }
 END_TEST
 
-/* A text that is too short is cut, and ends; none at all is refused, behind what else is wrong. */
+/* A short buffer truncates and terminates the text; no buffer is an error, reported after other errors. */
 START_TEST(texts_of_plans)
 {
     static const float rows[4][8];

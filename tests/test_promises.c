@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the header promises of hot calls beyond their results: no allocation, a bounded stack, use in signal handlers
- * and by many threads, and memory safety while another thread rewrites the ids.
+ * Promises of the header for hot calls beyond their results: no allocation, bounded stack, use in signal handlers and
+ * by many threads, and memory safety while another thread rewrites the ids.
  */
 #include "support.h"
 
@@ -17,18 +17,18 @@
 
 enum { DIM = 300, ROWS = 50, BATCH = 3, SEQ = 40, TOKENS = BATCH * SEQ, ROW_BYTES = DIM * sizeof(float) };
 
-/* A layer whose calls use cached and computed positions, with its input and its right output. */
+/* A layer with calls that use cached and computed positions, with its input and expected output. */
 static struct {
     float table[ROWS][DIM];
     int32_t ids[TOKENS];
     inlay_sinusoid *sinusoid, *recipe;
-    inlay_layer *layer, *general; /* the latter with all that takes stack: recipes, segments, norm, 16 bits */
+    inlay_layer *layer, *general; /* the latter with everything that uses stack: recipes, segments, norm, 16 bits */
     inlay_ngram *ngram;
     inlay_batch batch;
     float expected[TOKENS][DIM];
 } fixture;
 
-/* Makes n-grams of as many columns as there can be. */
+/* Makes n-grams with the maximum number of columns. */
 static inlay_ngram *make_ngram(void)
 {
     static inlay_ngram_column columns[INLAY_NGRAM_COLUMNS_MOST];
@@ -167,7 +167,7 @@ static bool is_expected(float (*out)[DIM])
 }
 
 #if defined(__GLIBC__) && !defined(SANITIZED)
-/* Every call of malloc goes through here; that the library calls no other allocator is the audit's to prove. */
+/* Counts every call of malloc. tests/audit.py proves that the library calls no other allocator. */
 static _Atomic unsigned long allocations;
 
 void *__libc_malloc(size_t bytes);
@@ -185,7 +185,7 @@ START_TEST(hot_calls_allocate_nothing)
 #ifdef COUNTS_ALLOCATIONS
     static float out[TOKENS][DIM];
     unsigned long before = atomic_load(&allocations);
-    void *volatile probe = malloc(1); /* volatile: compilers drop a pair that they see through */
+    void *volatile probe = malloc(1); /* volatile: compilers can remove a visible pair */
     free(probe);
     ck_assert_uint_eq(atomic_load(&allocations), before + 1);
     before = atomic_load(&allocations);
@@ -199,7 +199,7 @@ START_TEST(hot_calls_allocate_nothing)
 }
 END_TEST
 
-/* Without optimisation every temporary of every inlined word has a place of its own on the stack. */
+/* Without optimization, every temporary of every inlined vec op has its own stack slot. */
 #if !defined(SANITIZED) && defined(__OPTIMIZE__)
 enum { STACK_BYTES = 64 * 1024, UNTOUCHED = 0x5a };
 static struct {
@@ -221,7 +221,7 @@ static void run_on_stack(void)
 START_TEST(a_stack_of_64_kib_is_enough)
 {
 #ifdef BOUNDS_STACK
-    struct arena stack = arena_make(2 * STACK_BYTES); /* a thread keeps some of it for itself */
+    struct arena stack = arena_make(2 * STACK_BYTES); /* a thread reserves some of it */
     memset(stack.begin, UNTOUCHED, 2 * STACK_BYTES);
     call_on_stack(stack.begin, stack.end, run_on_stack);
     const unsigned char *lowest = stack.begin;
@@ -240,7 +240,7 @@ END_TEST
 static float handler_out[TOKENS][DIM];
 static volatile sig_atomic_t handler_runs, handler_failures;
 
-/* qemu-user before 9.1 enters handlers with a stack that is not aligned as the ABI has it. */
+/* qemu-user before 9.1 enters handlers with a misaligned stack. */
 #ifdef __x86_64__
 __attribute__((force_align_arg_pointer))
 #endif
@@ -257,7 +257,7 @@ START_TEST(signal_handlers_may_call)
     static float out[TOKENS][DIM];
     int failures = 0;
     for (int shot = 0; shot < 40; shot++) {
-        /* One signal at a time: a slow kernel in the handler must not starve the calls that it interrupts. */
+        /* One signal at a time: a slow kernel in the handler must not starve the interrupted calls. */
         sig_atomic_t runs = handler_runs;
         if (!interrupt_after(50 + 20 * (unsigned)shot, handler)) {
             printf("skipped calls in signal handlers: this system interrupts no thread\n");
@@ -295,8 +295,8 @@ START_TEST(threads_share_a_layer)
 }
 END_TEST
 
-/* Numbers that another thread rewrites during calls: ids of a table of which every row is valid, starts of sequences
-   whose rows lie at the end of a table, and positions that are no numbers for a moment. */
+/* Numbers that another thread rewrites during calls: ids of a table in which every row is valid, starts of sequences
+   with rows at the end of a table, and positions that are temporarily NaN. */
 static struct {
     int32_t ids[TOKENS];
     int64_t starts[BATCH];
@@ -364,8 +364,8 @@ static inline uint64_t seen_through(uint64_t value)
     return value;
 }
 
-/* A compiler that sees through inlay_load_once() may read a value again between its validation and its use. That it
-   does is rare and luck, so this asks the compiler what it knows of the result. */
+/* A compiler that optimizes inlay_load_once() away may read a value again between validation and use. A run would
+   rarely show that, so this asks the compiler if it can determine the result. */
 START_TEST(loads_happen_once)
 {
     const uint64_t loaded = inlay_load_once(5), copied = seen_through(5);
@@ -378,7 +378,7 @@ START_TEST(loads_happen_once)
 }
 END_TEST
 
-/* Overwrites an array at the worst moment: an executor runs after validation and before the numbers are used. */
+/* Overwrites an array at the worst moment: in an executor, after validation and before use. */
 struct overwrite {
     int64_t *values;
     size_t count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows of every element type: the kernels of the ISA under test against scalar at every length, address and end of
- * memory, as floats and as 16-bit outputs, and both against bytes written out by hand. Float32 rows become floats by
- * narrow moves here; test_embed.c has the others.
+ * memory, as floats and as 16-bit outputs, and both against bytes written by hand. Float32 rows use narrow moves here;
+ * test_embed.c covers the others.
  */
 #include "support.h"
 #include "table/element.h"
@@ -28,14 +28,14 @@ static void free_arenas(void)
         arena_free(&arenas[i]);
 }
 
-/* Returns the bytes of a row that its first columns touch: less than a row if a byte is not full, or scales follow. */
+/* Returns the bytes of a row that its first columns use: less than a row if a byte is not full, or scales follow. */
 static size_t touched(inlay_element_type type, size_t columns)
 {
     const size_t tail = type == INLAY_U8_ROWWISE ? 8 : type == INLAY_U4_ROWWISE ? 4 : 0;
     return inlay_table_row_bytes(type, columns) - tail;
 }
 
-/* Returns the bytes of the scales (and biases) of one row, wherever they are. */
+/* Returns the bytes of the scales (and biases) of one row, wherever they are stored. */
 static size_t scale_bytes(inlay_element_type type, size_t columns, size_t group)
 {
     return type == INLAY_U8_ROWWISE ? 8 : type == INLAY_U4_ROWWISE ? 4 : row_scale_bytes(type, columns, group);
@@ -61,7 +61,7 @@ static void random_bytes(struct random *random, unsigned char *bytes, size_t n)
         bytes[i] = (unsigned char)random_bits(random);
 }
 
-/* Returns the value of a float16 by the definition of IEEE 754. */
+/* Converts a float16 by the definition in IEEE 754. */
 static float half_by_definition(unsigned bits)
 {
     int exponent = (int)(bits >> 10 & 31), fraction = (int)(bits & 1023);
@@ -184,7 +184,7 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
             };
             check_shape(&shape, mixed * INLAY_ELEMENT_TYPES + (size_t)type);
             shape.out_type = mixed / 4 % 2 ? INLAY_F16 : INLAY_BF16;
-            shape.in_place = false; /* which only floats may be */
+            shape.in_place = false; /* only for floats */
             check_shape(&shape, mixed * INLAY_ELEMENT_TYPES + (size_t)type);
         }
 }
@@ -226,7 +226,7 @@ START_TEST(every_length_at_every_alignment)
 }
 END_TEST
 
-/* Floats whose rounding is hard, in whole blocks and behind them, against scalar's definition. */
+/* Floats that are hard to round, in whole blocks and after them, against scalar. */
 START_TEST(outputs_of_16_bits_round_as_scalar_does)
 {
     static const uint32_t upper[] = {0,      1,      0x3f80, 0x3f81, 0x7f7f, 0x7f80, 0x7f81, 0x7fc0,
@@ -239,8 +239,8 @@ START_TEST(outputs_of_16_bits_round_as_scalar_does)
     unsigned char *to = (unsigned char *)got;
     for (inlay_element_type type = INLAY_F16; type <= INLAY_BF16; type++)
         for (size_t i = 0; i < UPPER * LOWER * LOWER; i++) {
-            /* One column has its own lower half, so that there are blocks that need no rounding, and others where only
-               one column does. */
+            /* One column has a different lower half, so some blocks need no rounding, and others need it for only one
+               column. */
             for (size_t k = 0; k < ALL; k++)
                 values[k] =
                     upper[(i + k) % UPPER] << 16 | lower[k == i * 7 % ALL ? i / UPPER % LOWER : i / UPPER / LOWER];
@@ -264,7 +264,7 @@ START_TEST(outputs_of_16_bits_round_as_scalar_does)
 }
 END_TEST
 
-/* Expects the values of the only row of a view, as the kernels under test dequantise it. */
+/* Expects these values for the only row of a view, dequantized by the kernels under test. */
 static void expect_values(const char *what, inlay_table view, const float *wanted)
 {
     static float got[65536];
@@ -313,7 +313,7 @@ START_TEST(every_byte)
 }
 END_TEST
 
-/* Rows as the authors of the formats lay them out. */
+/* Rows in the layout of the formats' authors. */
 START_TEST(bytes_by_hand)
 {
     /* FBGEMM, 8 bits: 5 numbers, then scale 0.5 and bias -1 at an odd address. */
@@ -362,8 +362,8 @@ START_TEST(bytes_by_hand)
 }
 END_TEST
 
-/* Bytes in groups with zero points of their own and without, and every 4-bit float with a scale of 16 columns that is
-   even subnormal. */
+/* Byte groups with and without zero points, and every 4-bit float with a scale per 16 columns, including subnormal
+   scales. */
 START_TEST(groups_of_bytes_and_4_bit_floats)
 {
     static const unsigned char zeros[2] = {3, 0xfe}; /* 3 and 254, or -2 */
@@ -396,7 +396,7 @@ START_TEST(groups_of_bytes_and_4_bit_floats)
 }
 END_TEST
 
-/* The scales at the ends of what a byte can say: as ggml reads them, none is NaN. */
+/* The smallest and largest scale bytes: as in ggml, none is NaN. */
 START_TEST(scales_of_4_bit_floats)
 {
     static const struct {
@@ -429,10 +429,10 @@ START_TEST(scales_of_4_bit_floats)
 }
 END_TEST
 
-/* Zero points of rows with three groups each: flat ones share bytes across rows, the others do not. */
+/* Zero points of rows with three groups each: flat ones share bytes across rows, the others don't. */
 START_TEST(zero_points_of_rows)
 {
-    static const unsigned char data[3 * 48]; /* zeros: what is read is the negative zero point */
+    static const unsigned char data[3 * 48]; /* zeros: the results are the negated zero points */
     static const float scales[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     const unsigned char zeros[6] = {0x21, 0xf3, 0x54, 0xf6, 0x87, 0xf9}, flat[5] = {0x21, 0x43, 0x65, 0x87, 0xf9};
     const inlay_table views[2] = {inlay_table_u4_grouped(data, scales, zeros, 3, 96, 32),
@@ -447,8 +447,8 @@ START_TEST(zero_points_of_rows)
 }
 END_TEST
 
-/* Every byte of E4M3 as bfloat16 against scalar, by factors whose products are normal, subnormal, zero or infinite, of
-   rows and of the call; a row has no NaN, or one, which may lie in any block. The first two rows share a factor. */
+/* Every byte of E4M3 as bfloat16 against scalar, with factors of rows and of the call that make products normal,
+   subnormal, zero or infinite. A row has no NaN, or one in any block. The first two rows share a factor. */
 START_TEST(e4m3_becomes_bfloat16)
 {
     enum { COLUMNS = 7 * 32 + 5, NUMBERS = 4 };

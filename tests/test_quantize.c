@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlay_table_quantize(): tables within the errors that the header states, bytes worked out by hand and those of ggml's
- * reference, and every error.
+ * inlay_table_quantize(): tables within the errors in the header, bytes computed by hand and by ggml's reference, and
+ * every error.
  */
 #include "errors/errors.h"
 
@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many columns share a step. */
+/* Returns the number of columns that share a step. */
 static size_t shared_columns(inlay_element_type type, size_t dim, size_t group)
 {
     return is_grouped(type) ? group : type == INLAY_NVFP4 ? 16 : whole_columns(type) > 1 ? whole_columns(type) : dim;
 }
 
-/* Storage of which each array ends at a guard page. */
+/* Storage with arrays that end at guard pages. */
 struct storage {
     struct arena data, scales, zeros;
     inlay_table_storage to;
@@ -54,7 +54,7 @@ struct range {
     double least, most;
 };
 
-/* Returns the range of n values; NaN is neither less nor more. */
+/* Returns the range of n values, ignoring NaN. */
 static struct range range_of(const float *values, size_t n)
 {
     struct range range = {INFINITY, -INFINITY};
@@ -66,7 +66,7 @@ static struct range range_of(const float *values, size_t n)
     return range;
 }
 
-/* How far what is read back may be from x, one of the values in a range that share a step, by the header. */
+/* Returns the maximum error of x, one of the values in a range that share a step, from the header. */
 static double allowed(inlay_element_type type, bool zeros, struct range values, double x)
 {
     const double least = values.least, most = values.most;
@@ -142,7 +142,7 @@ static void check_type(inlay_element_type type, size_t rows, size_t dim, size_t 
     free_storage(&storage);
 }
 
-/* Checks every type that can hold this many columns and these values. */
+/* Checks every type that supports this many columns and these values. */
 static void check_types(size_t rows, size_t dim, const float *x, const char *what)
 {
     bool negative = false;
@@ -165,7 +165,7 @@ START_TEST(errors_are_within_their_bounds)
     struct random random = {5};
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
         for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
-            /* Numbers of both signs, of either, and ones that are close to each other and far from 0. */
+            /* Numbers of both signs, of either sign, and close to each other but far from 0. */
             static const double first[] = {-1, -1, 1, 1}, range[] = {2, -1, 1, 1e-4};
             for (int kind = 0; kind < 4; kind++) {
                 for (size_t i = 0; i < COUNT * dims[d]; i++) {
@@ -207,7 +207,7 @@ START_TEST(zeros_stay_zeros)
 }
 END_TEST
 
-/* Expects the bytes of one row of a type, with `scales` and `zeros` for what lies beside them. */
+/* Expects the bytes of one row of a type, with `scales` and `zeros` for its separate arrays. */
 static void expect_bytes(inlay_element_type type, const float *x, size_t dim, void *scales, const void *wanted)
 {
     unsigned char bytes[256 + 256 / 32 * 2]; /* 256 columns of INLAY_Q8_0 */
@@ -231,7 +231,7 @@ START_TEST(bytes_by_hand)
     const signed char i8[32] = {-127, 124, 8, -8, 23, 64, [16] = -64, [17] = 108, [31] = 10};
     expect_bytes(INLAY_I8_INVERSE, row, 32, &scale, i8);
     EXPECT(scale == 31.75f, "the inverse scale is %a", (double)scale);
-    /* The scale of a row that is this small would be infinite: it ends at 2^126. */
+    /* The scale of such a small row would be infinite; it is limited to 2^126. */
     static const float small[32] = {0x1p-126f, -0x1p-126f, 0x1p-130f};
     static const signed char small_i8[32] = {1, -1};
     expect_bytes(INLAY_I8_INVERSE, small, 32, &scale, small_i8);
@@ -246,23 +246,23 @@ START_TEST(bytes_by_hand)
     static const float ties[32] = {254, 1, -1, 5, -5, 2.9f};
     const signed char away[34] = {0x00, 0x40, 127, 1, -1, 3, -3, 1};
     expect_bytes(INLAY_Q8_0, ties, 32, NULL, away);
-    /* -1 to 14 in steps of 1: 4 bits hold them as they are. */
+    /* -1 to 14 in steps of 1: exact in 4 bits. */
     float few[4] = {-1, 14, 0, 6.6f};
     const unsigned char rowwise_4[] = {0xf0, 0x81, 0x00, 0x3c, 0x00, 0xbc};
     expect_bytes(INLAY_U4_ROWWISE, few, 4, NULL, rowwise_4);
-    /* Numbers count from the bias that is stored: 1000.3 becomes 1000.5 (0x63d1), the step 0.2 0x3266. */
+    /* Numbers are relative to the stored bias: 1000.3 becomes 1000.5 (0x63d1), the step 0.2 0x3266. */
     const float high[4] = {1000.3f, 1003.3f, 1001.3f, 1002.3f};
     const unsigned char rowwise_high[] = {0xe0, 0x94, 0x66, 0x32, 0xd1, 0x63};
     expect_bytes(INLAY_U4_ROWWISE, high, 4, NULL, rowwise_high);
-    /* -1 to 254 likewise, with a float32 scale of 1 and a bias of -1. */
+    /* Same for -1 to 254, with a float32 scale of 1 and a bias of -1. */
     few[1] = 254;
     const unsigned char rowwise_8[] = {0, 255, 1, 8, 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0xbf};
     expect_bytes(INLAY_U8_ROWWISE, few, 4, NULL, rowwise_8);
 }
 END_TEST
 
-/* E4M3 has 3 bits behind the leading one; 1 is 0x38. Ties go to even, also between subnormal multiples of 2^-9, and
-   where a carry changes the exponent. */
+/* E4M3 has 3 bits after the leading one; 1 is 0x38. Ties go to even, also between subnormal multiples of 2^-9, and if a
+   carry changes the exponent. */
 START_TEST(fp8_by_hand)
 {
     static const float row[32] = {1,        -1,       1.0625f,   1.1875f, 1.9375f,   448, -448, 0x1p-9f, -0.0f,
@@ -280,7 +280,7 @@ START_TEST(fp8_by_hand)
         doubled[i] = row[i] * 0x1p-100f;
     expect_bytes(INLAY_E4M3_E8M0, doubled, 32, &power, wanted);
     EXPECT(power == 27, "the scale is 2^(%d - 127)", power);
-    /* The next number above 448 takes the next power of two. */
+    /* The next number above 448 uses the next power of two. */
     doubled[5] = nextafterf(448 * 0x1p-100f, 1);
     const inlay_table from = inlay_table_f32(doubled, 1, 32);
     unsigned char bytes[32];
@@ -295,7 +295,7 @@ START_TEST(fp8_by_hand)
 }
 END_TEST
 
-/* Without scales, int8 and E4M3 tables hold numbers as they are. */
+/* Without scales, int8 and E4M3 tables store numbers unchanged. */
 START_TEST(scales_may_be_missing)
 {
     static const float largest[2] = {127, 448}, error[2] = {0.5f, 16};
@@ -322,7 +322,7 @@ START_TEST(scales_may_be_missing)
 }
 END_TEST
 
-/* Three rows of one group and three of three, so that flat zero points of different rows share bytes. */
+/* Three rows of one group and three of three, so flat zero points of different rows share bytes. */
 START_TEST(zero_points_by_hand)
 {
     static float x[3 * 96];
@@ -349,7 +349,7 @@ START_TEST(zero_points_by_hand)
                    "groups %zu, flat %d: other zero points", groups, is_flat);
         }
     }
-    /* Without zero points: numbers from 0 to 15 whose zero point is 0. */
+    /* Without zero points: numbers from 0 to 15, with zero point 0. */
     float from_0[32] = {0, 30, 2, 4, -0.0f};
     const inlay_table from = inlay_table_f32(from_0, 1, 32);
     inlay_table_storage to = {sizeof to, data, 16, INLAY_U4_GROUPED_FLAT, 32, scales, NULL};
@@ -473,7 +473,7 @@ START_TEST(bytes_are_those_of_ggml)
     unsigned char wanted[34];
     size_t other = 0;
     for (int i = 0; i < 20000; i++) {
-        /* Some values are multiples of a power of two, so that there are ties. */
+        /* Some values are multiples of a power of two, to get ties. */
         const double size = ldexp(1, (int)random_below(&random, 36) - 24);
         for (int k = 0; k < 32; k++)
             x[k] = (float)(size * ((double)random_below(&random, i % 2 ? 257 : UINT64_C(1) << 40) /
@@ -481,7 +481,7 @@ START_TEST(bytes_are_those_of_ggml)
                                    1));
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             types[t].quantize(x, wanted);
-            if ((wanted[0] | (wanted[1] & 127)) != 0) /* else the float16 step underflows */
+            if ((wanted[0] | (wanted[1] & 127)) != 0) /* otherwise the float16 step underflows */
                 expect_bytes(types[t].type, x, 32, NULL, wanted);
             else
                 other++;
@@ -500,7 +500,7 @@ START_TEST(bytes_are_those_of_ggml)
 }
 END_TEST
 
-/* Blocks that begin with -0 have the bytes of blocks of 0, whose scale is 0. */
+/* Blocks that start with -0 have the same bytes as blocks of 0, with scale 0. */
 START_TEST(zeros_of_either_sign_have_the_same_bytes)
 {
     static const inlay_element_type types[] = {INLAY_Q8_0, INLAY_MXFP4,  INLAY_NVFP4, INLAY_Q3_K,
@@ -540,7 +540,7 @@ START_TEST(sixteen_bits_round_trip)
             EXPECT(again[bits] == bits || isnan(values[bits]), "type %d: %04x became %04x", (int)type, bits,
                    again[bits]);
     }
-    /* Between float16's largest and the next power of two, ties, what is too small to count. */
+    /* Between float16's largest number and the next power of two, ties, and numbers too small to matter. */
     const float edges[] = {65519.996f, 65520, -1e30f, 0x1.002p0f, 0x1.006p0f, 0x1p-25f, 0x1.8p-25f, -0x1p-26f};
     const uint16_t f16[] = {0x7bff, 0x7c00, 0xfc00, 0x3c00, 0x3c02, 0, 1, 0x8000};
     for (int i = 0; i < 8; i++)
@@ -587,7 +587,7 @@ START_TEST(largest_values)
         const inlay_table from = inlay_table_f32(x, 2, COLUMNS);
         const bool any = type <= INLAY_BF16;
         const float limit = largest_of(type);
-        /* Values that are too large first, then the largest of both signs. */
+        /* First values that are too large, then the largest of both signs. */
         const float above = nextafterf(limit, INFINITY);
         const float values[] = {above, -above, INFINITY, -INFINITY, NAN, limit, -limit};
         if (!is_grouped(type))
@@ -609,11 +609,11 @@ START_TEST(largest_values)
 }
 END_TEST
 
-/* Everything that a call reads or writes, each at a place in one block of memory. */
+/* Everything that a call reads or writes, in one block of memory. */
 enum { DATA, SCALES, ZEROS, VIEW, ERROR, FROM_DATA, FROM, TO, OBJECTS, OUTPUTS = FROM_DATA, ROOM = 1024 };
 
-/* Three rows of three groups: 48 bytes, 12 of scales and 2 of zero points each, from 96 floats and 8 bytes of padding.
- */
+/* Three rows of three groups: 48 bytes, 12 of scales and 2 of zero points each, from 96 floats and 8 bytes of
+   padding. */
 static const size_t object_bytes[OBJECTS] = {
     144, 36, 6, sizeof(inlay_table), sizeof(double), 1168, sizeof(inlay_table), sizeof(inlay_table_storage)};
 static _Alignas(64) unsigned char memory[2 * OBJECTS * ROOM], before[sizeof memory];
@@ -641,7 +641,7 @@ START_TEST(overlaps)
     ck_assert_int_eq(quantize_at(places), INLAY_OK);
     for (size_t i = 0; i < OUTPUTS; i++)
         for (size_t j = 0; j < OBJECTS; j++) {
-            /* At the last byte of the other one, and where its own last byte is the first of the other; and beside. */
+            /* Overlapping the last byte of the other one, overlapping its first byte, and adjacent. */
             const size_t unit = i == VIEW || i == ERROR ? 8 : 1, end = object_bytes[j] / unit * unit;
             const size_t bytes = (object_bytes[i] + unit - 1) / unit * unit;
             const size_t tries[] = {0, (object_bytes[j] - 1) / unit * unit, (size_t)0 - bytes + unit,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Philox against its published vectors; dropout and random tables: cuts, environments, distributions, and the bits that
- * every machine has to have.
+ * Philox against its published vectors; dropout and random tables: splits, environments, distributions, and bits that
+ * must be the same on every machine.
  */
 #include "base/philox.h"
 #include "layer/dropout.h"
@@ -17,8 +17,8 @@
 
 /* ---- Philox ----------------------------------------------------------------------------------------------------- */
 
-/* The block of four words of a counter and a key, as the paper has it: dropout and random tables are compared with it.
- */
+/* Returns the block of four words of a counter and a key, as in the paper. Dropout and random tables are compared with
+   it. */
 static void philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4])
 {
     memcpy(words, counter, 4 * sizeof *words);
@@ -41,8 +41,8 @@ static uint32_t word_of(uint64_t element, uint64_t key, uint64_t offset)
     return words[element % 4];
 }
 
-/* kat_vectors of Random123. The library has no block numbers of 2^62 and more, which two of the vectors have: there the
-   library is compared, at the lower 62 bits, with the function that has just given the vector. */
+/* kat_vectors of Random123. Two of the vectors have block numbers of 2^62 and more, which the library doesn't use.
+   There the library is compared, at the lower 62 bits, with the function that was just verified. */
 START_TEST(philox_has_its_known_answers)
 {
     static const struct {
@@ -117,7 +117,7 @@ START_TEST(dropout_is_its_definition)
 }
 END_TEST
 
-/* Thresholds to the unit: the word of an element that equals one is kept, and the one below is dropped. */
+/* Exact thresholds: the word of an element that equals one is kept, and the one below is dropped. */
 START_TEST(the_threshold_is_kept)
 {
     unsigned seen = 0;
@@ -134,7 +134,7 @@ START_TEST(the_threshold_is_kept)
         seen++;
     }
     EXPECT(seen > 300, "%u words next to a threshold", seen);
-    /* Small ones leave p fractions of a unit, which are rounded to nearest even. */
+    /* For small p, the threshold is a fraction of a unit, rounded to nearest even. */
     for (uint64_t element = 0; element < 400000; element++) {
         uint32_t word = word_of(element, 7, 9);
         if (word == 0 || word >= 1u << 21)
@@ -203,7 +203,7 @@ END_TEST
 
 enum { PRECISION = 160 };
 
-/* The share below x, by MPFR: erfc(-x / sqrt 2) / 2. */
+/* The share below x, from MPFR: erfc(-x / sqrt 2) / 2. */
 static void share_below(mpfr_t share, double x)
 {
     mpfr_t root;
@@ -234,7 +234,7 @@ START_TEST(shares_are_those_of_mpfr)
 }
 END_TEST
 
-/* What a quantile is off by: how much the share below it is, over the density there. */
+/* Returns the error of a quantile: the error of the share below it, over the density there. */
 static double quantile_error(double below, double z)
 {
     mpfr_t share;
@@ -253,7 +253,7 @@ START_TEST(quantiles_are_those_of_mpfr)
     for (int i = 0; i < 10000; i++) {
         uint32_t word = (uint32_t)random_bits(&random) >> random_below(&random, 32);
         double below = (word + 0.5) * 0x1p-33;
-        if (i % 4 == 0) /* what truncated distributions far from the middle come to */
+        if (i % 4 == 0) /* truncated far from the middle */
             below *= ldexp(1, -(int)random_below(&random, 80));
         double z = inlay_normal_quantile(below, 1 - below), off = quantile_error(below, z) / fabs(z);
         worst = off > worst ? off : worst;
@@ -267,7 +267,7 @@ END_TEST
 /* ---- Tables ----------------------------------------------------------------------------------------------------- */
 
 static const struct table {
-    const char *name; /* in `inlay selftest`, which has these tables too */
+    const char *name; /* in `inlay selftest`, which also has these tables */
     inlay_random_spec spec;
     const char *sha256;
 } tables[] = {
@@ -339,7 +339,7 @@ START_TEST(tables_are_their_definition)
                         wanted = spec.low + (spec.high - spec.low) * u;
                         off = fabs(got - wanted) - 0x1p-24 * fabs(wanted);
                     } else {
-                        /* Newton's step from what is there shows how far it is off. */
+                        /* One Newton step gives the error. */
                         double z = (got - spec.mean) / spec.deviation;
                         double above = (bounded ? high_rest : 0) + (bounded ? within : 1) * (1 - u);
                         double share = erfc(z / sqrt(2)) / 2;
@@ -378,7 +378,7 @@ START_TEST(distributions_have_their_moments)
 {
     enum { N = 1 << 20 };
     static float x[N];
-    /* That of the normal distribution within two deviations: 1 - 4 phi(2) / (Phi(2) - Phi(-2)). */
+    /* The variance of the normal distribution within two deviations: 1 - 4 phi(2) / (Phi(2) - Phi(-2)). */
     static const double variances[] = {1, 0.77374125, 1.0 / 12}, means[] = {0, 0, 0.5};
     for (int i = 0; i < 3; i++) {
         inlay_random_spec spec = inlay_random_spec_default((inlay_random_kind)(i + 1), 99);
@@ -393,7 +393,7 @@ START_TEST(distributions_have_their_moments)
         }
         double mean = sum / N, variance = squares / N - mean * mean, reach = i == 0 ? 6.4 : i == 1 ? 2 : 0.5;
         EXPECT(fabs(mean) < 4 * sqrt(variances[i] / N), "kind %d: mean %g", i, mean);
-        /* The variance's own deviation is no larger than that of a normal distribution. */
+        /* The deviation of the variance is at most that for a normal distribution. */
         EXPECT(fabs(variance - variances[i]) < 4 * variances[i] * sqrt(2.0 / N), "kind %d: variance %g", i, variance);
         EXPECT(least >= -reach && largest <= reach, "kind %d: from %g to %g", i, least, largest);
         EXPECT(largest > reach * 0.7 && least < -reach * 0.7, "kind %d: only from %g to %g", i, least, largest);

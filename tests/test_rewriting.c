@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Batches whose arrays change during the call, as a caller's threads may do by mistake: the call must stay within its
- * tables and its output, whatever it returns. Guard pages and sanitizers see reads outside, patterns see writes.
+ * Batches with arrays that change during the call, e.g. by mistake in the caller's threads. The call must stay within
+ * its tables and its output, with any result. Guard pages and sanitizers catch reads outside, patterns catch writes.
  */
 #include "ngrams/ngrams.h"
 #include "reference.h"
@@ -12,7 +12,7 @@
 
 enum { MAX_TOKENS = 1500, ARRAYS = 6 };
 
-/* An array of a batch, and the values that were drawn for it. */
+/* An array of a batch, and its drawn values. */
 struct array {
     const void *ids;
     inlay_id_type type;
@@ -44,7 +44,7 @@ static void remember_all(struct array arrays[ARRAYS], const struct call *call)
     remember(&arrays[4], batch->offsets, INLAY_ID_I64, batch->sequences + 1, (int64_t)n);
 }
 
-/* Writes all arrays again: one value in `bad_in` becomes another one, the others become what was drawn. */
+/* Rewrites all arrays: one value in `bad_in` is changed, the others are restored. */
 static void rewrite(const struct array arrays[ARRAYS], struct source *source, uint64_t bad_in)
 {
     for (const struct array *array = arrays; array < arrays + ARRAYS; array++)
@@ -66,7 +66,7 @@ static void *rewrite_until_stopped(void *seed)
 {
     struct source source = {.random = {*(const uint64_t *)seed}};
     while (!atomic_load_explicit(&stop_rewriting, memory_order_relaxed)) {
-        rewrite(arrays_of_thread, &source, 40); /* mostly good, so that some calls pass their checks */
+        rewrite(arrays_of_thread, &source, 40); /* mostly good, so some calls pass their checks */
         rewrite(arrays_of_thread, &source, UINT64_MAX);
     }
     return NULL;
@@ -83,7 +83,7 @@ START_TEST(rewritten_during_the_call)
         struct call call;
         pthread_t thread;
         call_draw(&call, &source, &sizes);
-        if (call.batch.length == INLAY_LENGTH_FROM_OFFSETS) /* or the thread would lie about the size of arrays */
+        if (call.batch.length == INLAY_LENGTH_FROM_OFFSETS) /* or the thread would change the size of arrays */
             call.batch.length = call.n_tokens;
         remember_all(arrays_of_thread, &call);
         atomic_store(&stop_rewriting, false);
@@ -144,7 +144,7 @@ START_TEST(rewritten_between_validation_and_use)
 }
 END_TEST
 
-/* Listed positions, as bytes: these are out of range as whole numbers and as doubles. */
+/* Listed positions, as bytes, which are out of range as integers and as doubles. */
 static _Alignas(8) unsigned char listed[MAX_TOKENS * 8];
 
 static void run_out_of_range(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
@@ -155,7 +155,7 @@ static void run_out_of_range(void *ctx, size_t count, void (*task)(void *arg, si
         task(arg, i);
 }
 
-/* Listed positions that are out of range by then are 0, whose sines are 0 and whose cosines are 1. */
+/* Listed positions that become invalid are read as 0, with sine 0 and cosine 1. */
 START_TEST(listed_positions_rewritten)
 {
     static float rows[MAX_TOKENS * 64];
@@ -188,7 +188,7 @@ static void run_ngrams_rewritten(void *ctx, size_t count, void (*task)(void *arg
     }
 }
 
-/* Token maps are rewritten as well: whatever they map to, rows stay within their moduli. */
+/* Token maps are rewritten too: for any values, rows stay within their moduli. */
 START_TEST(ngrams_rewritten)
 {
     static struct rewriter rewriter;

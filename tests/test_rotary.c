@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rotary frequencies against MPFR, which computes each formula as Hugging Face writes it, with signs and clamps, and
- * without fixed point: all must be correctly rounded. Then the frequencies of real models, and every error.
+ * Rotary frequencies against MPFR, which computes each formula as in Hugging Face, with signs and clamps, without fixed
+ * point: all must be correctly rounded. Also the frequencies of real models, and every error.
  */
 #include "support.h"
 #include "truth.h"
@@ -58,7 +58,7 @@ static void true_blend(mpfr_t frequency, mpfr_t kept, double factor)
     mpfr_clear(divided);
 }
 
-/* By wavelengths, as the model's code has it. */
+/* By wavelengths, as in the model's code. */
 static void true_llama3(mpfr_t frequency, const inlay_rotary_spec *spec)
 {
     mpfr_t wavelength, smooth, width;
@@ -219,11 +219,11 @@ static double random_between(struct random *random, double least, double most)
     return x < least ? least : x > most ? most : x;
 }
 
-/* Numbers of one kind: those that are usual, and the range of all others. */
+/* Numbers of one kind: usual values, and the range of all others. */
 struct range {
     double least, most;
     double usual[10];
-    size_t n; /* of them */
+    size_t n; /* number of usual values */
 };
 
 static const struct range base_range = {
@@ -235,7 +235,7 @@ static const struct range rotations_range = {0x1p-20, 1e6, {1, 4, 32, 0x1p-20, 1
 static const struct range mscale_range = {0x1p-30, 100, {0, 1, 0.707, 0.1, 100, 0x1p-1074}, 6};
 static const struct range long_factor_range = {0x1p-20, 0x1p20, {1, 2, 0.5, 1.08, 64.4, 0x1p20, 0x1p-20}, 7};
 
-/* A usual number half of the time, else any of the range; sometimes the next to an end. */
+/* Returns a usual number half of the time, otherwise any in the range; sometimes close to an end. */
 static double random_number(struct random *random, const struct range *range)
 {
     uint64_t kind = random_below(random, 16);
@@ -311,7 +311,7 @@ START_TEST(random_specs_are_correctly_rounded)
 }
 END_TEST
 
-/* Bases next to 1 blow the places of rotations up and down by 2^52, to ramps over any part of the pairs. */
+/* Bases close to 1 scale the places of rotations by up to 2^52, giving ramps over any part of the pairs. */
 START_TEST(yarn_is_correctly_rounded_with_bases_next_to_one)
 {
     struct random random = {43};
@@ -322,7 +322,7 @@ START_TEST(yarn_is_correctly_rounded_with_bases_next_to_one)
         spec.factor = random_number(&random, &factor_range);
         spec.original_length = random_number(&random, &length_range);
         spec.truncate = round % 2 != 0;
-        /* original / (2 pi rotations) = base^x with x in (0, 1), if doubles were fine enough */
+        /* original / (2 pi rotations) = base^x with x in (0, 1), if doubles were precise enough */
         double turn = spec.original_length / 6.283185307179586;
         spec.beta_slow = fmin(fmax(turn * pow(spec.base, -random_unit(&random)), 0x1p-20), 1e6);
         spec.beta_fast = fmin(fmax(turn * pow(spec.base, -random_unit(&random)), 0x1p-20), 1e6);
@@ -332,7 +332,7 @@ START_TEST(yarn_is_correctly_rounded_with_bases_next_to_one)
 }
 END_TEST
 
-/* Both ends of YaRN's ramp in every place: below 0, on one spot, past the last pair and past dim - 1. */
+/* Both ends of YaRN's ramp in every place: below 0, in the same place, past the last pair and past dim - 1. */
 START_TEST(yarn_clamps_as_its_formula)
 {
     static const double lengths[] = {2, 3, 6, 7, 10, 50, 200, 201.5, 3000, 1e5, 1e9};
@@ -357,7 +357,7 @@ START_TEST(yarn_clamps_as_its_formula)
 }
 END_TEST
 
-/* Both ends of the ramp within a thousandth before pair 7: it is the one pair that is neither kept nor divided. */
+/* Both ends of the ramp within a thousandth before pair 7, the only pair that is neither kept nor divided. */
 START_TEST(yarn_widens_an_empty_ramp)
 {
     static const double before[] = {0.0001, 0.0003, 0.0005, 0.0009};
@@ -378,7 +378,7 @@ START_TEST(yarn_widens_an_empty_ramp)
 }
 END_TEST
 
-/* 1 + x within 2^-100 of the middle of two doubles: where a factor is next to 1. */
+/* 1 + x within 2^-100 of the midpoint of two doubles, for factors close to 1. */
 START_TEST(attention_factors_next_to_ties_are_correctly_rounded)
 {
     inlay_rotary_spec spec = inlay_rotary_spec_default(2);
@@ -418,7 +418,7 @@ END_TEST
 
 /* ---- Real models, by mpmath at 400 bits ------------------------------------------------------------------------- */
 
-/* What is 0 has its default. Phi-3's own factors are made up. */
+/* 0 means the default. Phi-3's factors are made up. */
 static const struct model {
     const char *name;
     inlay_rotary_scaling scaling;
@@ -476,7 +476,7 @@ enum { DIM = 8, PAIRS = DIM / 2 };
 
 static const double untouched = -7;
 
-/* The status, an output that nobody touched, and no errno or exception flag. */
+/* Expects the status, an untouched output, and no errno or exception flag. */
 static void expect_status(const inlay_rotary_spec *spec, inlay_status wanted, const char *what)
 {
     double inv_freq[PAIRS] = {untouched, untouched, untouched, untouched};
@@ -507,7 +507,7 @@ static inlay_rotary_spec good_spec(inlay_rotary_scaling scaling)
     return spec;
 }
 
-/* Which scalings look at a number: bit s for scaling s. */
+/* The scalings that use a number: bit s for scaling s. */
 enum {
     BUT_DEFAULT = 0xfc,
     OF_ORIGINAL =
@@ -568,7 +568,7 @@ START_TEST(numbers_out_of_range_are_refused)
 }
 END_TEST
 
-/* The status of a good spec with one field changed. */
+/* Expects the status of a good spec with one changed field. */
 #define EXPECT_FIELD(of_scaling, field, value, status)                                                                 \
     do {                                                                                                               \
         spec = good_spec(of_scaling);                                                                                  \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sinusoid tables: one SHA-256 per specification, which every ISA must reproduce, and the digest of the same rows that
- * `inlay selftest` keeps; and where entries lie, for every dim, layout and guard page.
+ * Sinusoid tables: one SHA-256 per specification, which every ISA must reproduce, and the same rows' digest in `inlay
+ * selftest`; and the places of entries, for every dim, layout and guard page.
  */
 #include "sinusoid_tables.h"
 #include "support.h"
@@ -17,7 +17,7 @@ static void write_list(const inlay_sinusoid *sinusoid, const void *positions, in
     ck_assert_int_eq(status, INLAY_OK);
 }
 
-/* Makes the handle and the rows in the environment of the caller. */
+/* Makes the handle and the rows in the caller's environment. */
 static void make_table(const struct sinusoid_table *table, const double *positions, unsigned char *rows,
                        size_t row_bytes)
 {
@@ -54,7 +54,7 @@ START_TEST(tables_have_their_hash)
 }
 END_TEST
 
-/* What a column holds: an entry of the formula, or the extra last column of an odd dim. */
+/* The contents of a column: an entry of the formula, or the extra last column of an odd dim. */
 enum entry { SINE, COSINE, ZERO };
 
 static enum entry entry_at(size_t dim, inlay_sinusoid_layout layout, inlay_sinusoid_odd odd, size_t column,
@@ -77,8 +77,8 @@ static enum entry entry_at(size_t dim, inlay_sinusoid_layout layout, inlay_sinus
 enum { MAX_DIM = 1100 };
 
 /*
- * Expects that every entry lands where layout and odd dims say, and nowhere else: against scalar's interleaved rows of
- * the same frequencies, at most two columns wider so that each sine has its cosine.
+ * Expects that every entry is in the column given by layout and odd dims, and nowhere else. Compares with scalar's
+ * interleaved rows of the same frequencies, at most two columns wider so each sine has its cosine.
  */
 static void check_columns(size_t dim, inlay_sinusoid_layout layout, inlay_sinusoid_odd odd, inlay_element_type type)
 {
@@ -136,7 +136,7 @@ START_TEST(every_dim_and_layout_lands_in_its_columns)
 }
 END_TEST
 
-/* A list gives the rows of its positions, in its order, however they are written. */
+/* A list gives the rows of its positions, in order, for every position type. */
 START_TEST(lists_give_the_rows_of_their_positions)
 {
     enum { DIM = 77, N = 9 };
@@ -206,7 +206,7 @@ START_TEST(negative_positions_are_symmetric)
 }
 END_TEST
 
-/* Rotary tables hold the entries of a split table, each once or twice. */
+/* Rotary tables have the entries of a split table, each once or twice. */
 START_TEST(rotary_tables_hold_the_entries_of_rows)
 {
     enum { N = 40 };
@@ -255,8 +255,8 @@ START_TEST(rotary_tables_hold_the_entries_of_rows)
 END_TEST
 
 /*
- * The exact fallback takes some hundred times as long as the kernels, so the share of entries that they leave undecided
- * decides what a table costs.
+ * The exact fallback takes some hundred times as long as the kernels, so the fallback rate dominates the cost of a
+ * table.
  */
 static unsigned long undecided;
 
@@ -278,7 +278,7 @@ START_TEST(few_entries_are_undecided)
     static const size_t dims[] = {64, 512, 4096};
     static const inlay_element_type types[] = {INLAY_F32, INLAY_F16, INLAY_BF16};
     if (tested == &inlay_kernels_scalar)
-        return; /* it leaves all of them undecided */
+        return; /* scalar decides none */
     struct inlay_kernels counting = *tested;
     counting.sinusoid_rows = count_undecided;
     inlay_dispatch_use(&counting);
@@ -307,8 +307,7 @@ START_TEST(few_entries_are_undecided)
 }
 END_TEST
 
-/* Tables large enough to be streamed, on cache lines and off them, against the same rows in calls too small for that.
- */
+/* Tables large enough to be streamed, aligned and not, against the same rows from calls too small for that. */
 START_TEST(streamed_tables_are_the_same)
 {
     static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is known of the CPU, and the first call from many threads.
+ * CPU detection for tuning, and the first call from many threads.
  */
 #define _XOPEN_SOURCE 600 /* pthread_barrier_wait */
 #include "support.h"
@@ -119,7 +119,7 @@ START_TEST(thresholds_follow_the_reported_l2)
             {8192, 1000, 1, INLAY_Q4_K, cpu.short_rows},
             {16384, 1000, 1, INLAY_Q4_K, cpu.long_rows},
             {1024, 32 * KIB, 1, INLAY_F32, INLAY_PREFETCH_LINES},
-            {1024, 32 * KIB + 1, 1, INLAY_F32, cpu.short_rows}, /* short rows that no cache holds */
+            {1024, 32 * KIB + 1, 1, INLAY_F32, cpu.short_rows}, /* short rows of a table larger than any cache */
             {1025, 32 * KIB + 1, 1, INLAY_F32, INLAY_PREFETCH_LINES},
         };
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
@@ -133,7 +133,7 @@ START_TEST(thresholds_follow_the_reported_l2)
 }
 END_TEST
 
-/* Of measured CPUs, and of others. */
+/* For measured CPUs, and for others. */
 START_TEST(tunings_are_those_of_the_cpu)
 {
     const struct inlay_cpu measured = {.compute_bytes = 5};
@@ -147,18 +147,18 @@ END_TEST
 
 #define INTEL "Intel Xeon (Ice Lake to Emerald Rapids)"
 
-/* Signatures as these CPUs report them. */
+/* Signatures as reported by these CPUs. */
 START_TEST(kinds_of_cpus_are_known_by_their_facts)
 {
     static const struct {
         struct inlay_cpu_facts facts;
-        const char *kind; /* null: none that was measured */
+        const char *kind; /* null: not measured */
     } cases[] = {
         {{.amd = true, .signature = 0xa10f11, .avx512f = true}, "AMD Zen 4"},
         {{.amd = true, .signature = 0xa10f11}, NULL}, /* its AVX-512 is hidden */
         {{.amd = true, .signature = 0xa00f11}, "AMD Zen 3"},
         {{.amd = true, .signature = 0xa20f12}, "AMD Zen 3"},
-        {{.amd = true, .signature = 0xa60f12}, NULL}, /* Zen 4, likewise */
+        {{.amd = true, .signature = 0xa60f12}, NULL}, /* Zen 4, AVX-512 hidden */
         {{.amd = true, .signature = 0x830f10}, NULL}, /* Zen 2 */
         {{.amd = true, .signature = 0xb00f21, .avx512f = true, .avx512vp2intersect = true}, "AMD Zen 5"},
         {{.amd = true, .signature = 0xb00f21, .avx512f = true}, NULL},
@@ -180,7 +180,7 @@ START_TEST(kinds_of_cpus_are_known_by_their_facts)
 }
 END_TEST
 
-/* This CPU, asked in another way. */
+/* This CPU, detected in another way. */
 START_TEST(the_facts_are_those_of_this_cpu)
 {
 #ifdef __x86_64__

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: MIT
 """Runs clang-tidy over every file of a build directory, in parallel, and prints each finding once.
 
-    tidy.py CLANG_TIDY BUILD_DIR [WORD...]      all files, or those whose path has one of the words
+    tidy.py CLANG_TIDY BUILD_DIR [WORD...]      all files, or those with one of the words in their path
 
-BUILD_DIR/tidy keeps the digest of each file that had no findings, with those of all headers, of the configurations and of
-the command that compiles it: what has not changed is not looked at again. The exit status is 1 if there are findings.
+BUILD_DIR/tidy stores the digest of each file without findings, including all headers, the configurations and its
+compile command. Unchanged files are skipped. The exit status is 1 if there are findings.
 """
 import concurrent.futures
 import hashlib
@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 
-# A header of C99 is compiled as C++ by files that include one of C.
+# C99 headers are compiled as C++ by files that include a C file.
 LEFT_OUT = "tests/header/"
 FINDING = re.compile(r"^(\S+?:\d+:\d+): (?:warning|error): ")
 
@@ -26,7 +26,7 @@ def digest_of(*texts):
 
 
 def surroundings(tool):
-    """What the findings of every file depend on."""
+    """Returns everything that the findings of every file depend on."""
     names = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True, check=True)
     paths = [path for path in names.stdout.splitlines() if path.endswith((".h", ".inc", ".hpp", ".clang-tidy"))]
     texts = [pathlib.Path(path).read_text(encoding="utf-8") for path in sorted(paths) if pathlib.Path(path).exists()]
@@ -35,7 +35,7 @@ def surroundings(tool):
 
 
 def findings(tool, build, path):
-    """The output of clang-tidy, in paragraphs that begin with a finding; without findings there is none."""
+    """Returns the output of clang-tidy, in paragraphs that start with a finding; empty without findings."""
     result = subprocess.run([tool, "-p", build, "--quiet", path], capture_output=True, text=True, check=False)
     paragraphs, root = [], os.getcwd() + "/"
     for line in result.stdout.replace(root, "").replace("../", "").splitlines():

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An entry by MPFR: the angle in quarter turns, its fraction, its sine and cosine with a bound of their error, and both
- * ends of that bound rounded to the type. If these are two numbers, the same again with more digits.
+ * An entry by MPFR: the angle in quarter turns, its fraction, its sine and cosine with an error bound, and both ends of
+ * that interval rounded to the type. If these differ, the same with more digits.
  */
 #include "truth.h"
 
@@ -11,15 +11,15 @@
 #include <string.h>
 
 /*
- * Digits of a phase, and those of the frequency that it comes from: twice as many, for what is lost with whole quarter
- * turns and near multiples of them.
+ * Digits of a phase, and of the frequency that it comes from: twice as many, for those lost in whole quarter turns and
+ * near their multiples.
  */
 enum { NEAR_BITS = 128, FAR_BITS = 512, NEAR_FREQUENCY_BITS = 256, FAR_FREQUENCY_BITS = 768 };
 
 /* ---- Rounding ---------------------------------------------------------------------------------------------------- */
 
-/* A format as MPFR puts it: digits, and exponents of the smallest subnormal and of the largest number, each a fraction
-   in [1/2, 1) times 2^exponent. */
+/* A format in MPFR's terms: digits, and the exponents of the smallest subnormal and of the largest number, each a
+   fraction in [1/2, 1) times 2^exponent. */
 struct format {
     mpfr_prec_t digits;
     mpfr_exp_t emin, emax;
@@ -39,7 +39,7 @@ static struct format format_of(inlay_element_type type)
     }
 }
 
-/* What was rounded to the digits of a format, with MPFR's word for how, as a number of that format. */
+/* Returns a number rounded to the digits of a format, with MPFR's ternary value, as a number of that format. */
 static double finish(mpfr_t x, int ternary, struct format format)
 {
     mpfr_exp_t emin = mpfr_get_emin(), emax = mpfr_get_emax();
@@ -159,8 +159,7 @@ static float powf_(float x, float y)
     return (float)power(x, y, format_of(INLAY_F32));
 }
 
-/* The frequency of pair i, or what positions are divided by. Floats are computed in floats: each operation is rounded.
- */
+/* Returns the frequency of pair i, or the divisor of positions. Float recipes round each operation. */
 static double factor_of(const inlay_sinusoid_spec *spec, size_t pair)
 {
     const double base = spec->base, d = (double)spec->dim, i = (double)pair;
@@ -266,8 +265,8 @@ void truth_clear(struct truth *truth)
 }
 
 /*
- * What is known of a number: it lies between value * (1 - 2^-below) and value * (1 + 2^-above), or, where `above` is
- * negative, value * (1 - 2^above). True: both round to one number of the type, whose bits are written.
+ * A number is between value * (1 - 2^-below) and value * (1 + 2^-above), or, if `above` is negative, value * (1 -
+ * 2^above). Returns true if both round to the same number of the type, and writes its bits.
  */
 static bool decide(mpfr_t value, long below, long above, inlay_element_type type, uint32_t *bits)
 {
@@ -285,10 +284,9 @@ static bool decide(mpfr_t value, long below, long above, inlay_element_type type
 }
 
 /*
- * Sine and cosine of a phase within an eighth of a turn, times the amplitude, and how far they may be off. Below 2^-100
- * they are the phase and 1, both less a part of at most 2^-200: all that matters of it is that it is not nothing, since
- * the product of a double's phase with the amplitude may be just the middle of two floats. Nothing else of interest
- * lies so near.
+ * Computes sine and cosine of a phase within an eighth of a turn, times the amplitude, and their error bounds. Below
+ * 2^-100 they are the phase and 1, each less at most 2^-200. It only matters that this is not zero, since the product
+ * of a double's phase with the amplitude may be exactly the midpoint of two floats. No other midpoint is that close.
  */
 static void small_phase(mpfr_t sin, mpfr_t cos, mpfr_t phase, long *below, long *above)
 {
@@ -300,11 +298,12 @@ static void small_phase(mpfr_t sin, mpfr_t cos, mpfr_t phase, long *below, long 
 
 enum { SMALL = -100 };
 
-/* Tries with a number of digits; returns false if they do not decide. */
+/* Tries a number of digits; returns false if they are not enough. */
 static bool attempt(mpfr_srcptr frequency, double position, mpfr_prec_t digits, double amplitude,
                     inlay_element_type type, struct truth_entries *entries)
 {
-    /* A frequency and its product err by 2^-lost of the whole angle, more of what is left without quarter turns. */
+    /* A frequency and its product have an error of 2^-lost of the whole angle, more relative to the rest without
+       quarter turns. */
     const long lost = (long)mpfr_get_prec(frequency) - digits - 8;
     mpfr_t turns, quarters, phase, sin, cos;
     mpfr_inits2(mpfr_get_prec(frequency), turns, quarters, (mpfr_ptr)0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an entry of a sinusoid table has to be, by MPFR alone: nothing here knows how the library computes.
+ * The expected entry of a sinusoid table, from MPFR only, independent of the library's method.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 /*
- * The frequency of one pair of a spec, computed once and used for many positions: an angle is then a product, whose
- * whole quarter turns are dropped.
+ * The frequency of one pair of a spec, computed once and used for many positions. An angle is then a product without
+ * its whole quarter turns.
  */
 struct truth {
     const inlay_sinusoid_spec *spec; /* outlives this */
@@ -29,8 +29,8 @@ struct truth_entries {
 void truth_init(struct truth *truth, const inlay_sinusoid_spec *spec, size_t pair);
 void truth_clear(struct truth *truth);
 
-/* Returns the sine and the cosine at a position, times the spec's amplitude. Ends the program if 512 bits do not
- * decide. */
+/* Returns the sine and cosine at a position, times the spec's amplitude. Ends the program if 512 bits are not
+ * enough. */
 struct truth_entries truth_at(const struct truth *truth, double position, inlay_element_type type);
 
 /* Computes base^(-numerator / denominator) in the precision of `power`, which may be `base`. */
@@ -40,13 +40,14 @@ void truth_power(mpfr_t power, mpfr_t base, size_t numerator, size_t denominator
 uint32_t truth_rounded(double x, inlay_element_type type);
 
 /*
- * Writes the positions below 2^31 whose angles come nearest to a multiple of pi/2, the nearest last, and returns how
- * many there are, up to n. They follow from the continued fraction of the frequency, whose convergents are the best
+ * Writes the positions below 2^31 with angles closest to a multiple of pi/2, the closest last, and returns their
+ * number, at most n. They are found from the continued fraction of the frequency, as its convergents are the best
  * approximations. There are none for floats, and for frequencies that are too small or too simple.
  */
 size_t truth_nearest(const struct truth *truth, uint32_t *positions, size_t n);
 
-/* Returns the double next to the position where the angle is `quarters` quarter turns, or 1 if that is 2^31 or more. */
+/* Returns the double closest to the position where the angle is `quarters` quarter turns, or 1 if that is 2^31 or
+   more. */
 double truth_position_of(const struct truth *truth, double quarters);
 
 /* Returns the amplitude of a recipe's preset, sqrt(2 / dim) or 1. */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Judges the promise that every entry is correctly rounded: draws specifications, calls and positions, and compares
- * what the library writes with truth.c, bit by bit. It ends at the first entry that differs, and prints how to repeat
- * it.
+ * Checks that every entry is correctly rounded: draws specifications, calls and positions, and compares the library's
+ * results with truth.c, bit by bit. It ends at the first entry that differs, and prints how to repeat it.
  *
  *     verify [ISA] [--entries N] [--seconds N] [--seed N] [--processes N] [--progress] [--case N]
  *
- * Work comes in cases, each with its own random numbers, so that a case can be repeated alone, whatever the number of
- * processes was. `--seconds` ends the run early, but not before every recipe was tested: for emulated machines.
+ * Work is divided into cases with separate random numbers, so a case can be repeated alone, for any number of
+ * processes. `--seconds` ends the run early, but not before every recipe was tested: for emulated machines.
  */
 #define _GNU_SOURCE
 #include "support.h"
@@ -21,12 +20,12 @@
 #include <time.h>
 
 enum {
-    CASE_ENTRIES = 2048, /* judged per case, approximately */
+    CASE_ENTRIES = 2048, /* checked per case, approximately */
     MAX_DIM = 4096,
-    MAX_ROWS = 2400, /* of a call: more than from one anchor by exact phases to the next, and a block */
-    MAX_PAIRS = 16,  /* judged per case */
-    MAX_JUDGED = 32, /* rows judged per call */
-    RECIPES = 17,    /* 16 with a name, and the caller's frequencies with angles in floats */
+    MAX_ROWS = 2400, /* per call: more than the rows between two anchors from exact phases, plus a block */
+    MAX_PAIRS = 16,  /* checked per case */
+    MAX_JUDGED = 32, /* rows checked per call */
+    RECIPES = 17,    /* 16 named ones, and the caller's frequencies with float angles */
     CASES_AT_LEAST = 72,
 };
 
@@ -75,14 +74,14 @@ static bool chance(struct random *random, unsigned percent)
     return random_below(random, 100) < percent;
 }
 
-/* 2^low to 2^high, each power as often as any other. */
+/* Returns 2^low to 2^high, uniform in the exponent. */
 static double log_uniform(struct random *random, int low, int high)
 {
     int exponent = low + (int)random_below(random, (uint64_t)(high - low));
     return ldexp(1 + random_unit(random), exponent);
 }
 
-/* An odd multiple of half a unit in the last place of some type: the middle of two numbers. */
+/* Returns an odd multiple of half a unit in the last place of some type: the midpoint of two numbers. */
 static double middle(struct random *random, int low, int high)
 {
     static const int digits[] = {24, 11, 8};
@@ -93,7 +92,7 @@ static double middle(struct random *random, int low, int high)
 
 /* ---- Specifications ---------------------------------------------------------------------------------------------- */
 
-/* What a case is about: a spec, its handle, and some of its pairs, of which the truth is known. */
+/* The subject of a case: a spec, its handle, and some of its pairs with known truth. */
 struct subject {
     inlay_sinusoid_spec spec;
     inlay_sinusoid *handle;
@@ -116,7 +115,7 @@ static double draw_base(struct random *random)
     static const double usual[] = {1, 2, 1e3, 1e4, 1e4, 5e5, 1e6, 1e30};
     if (chance(random, 60))
         return usual[random_below(random, sizeof usual / sizeof *usual)];
-    if (chance(random, 25)) /* powers of two have frequencies without an end of zeros */
+    if (chance(random, 25)) /* frequencies of powers of two don't end in zeros */
         return ldexp(1, (int)random_below(random, 100));
     return fmin(1e30, pow(10, 30 * random_unit(random)));
 }
@@ -146,7 +145,7 @@ static double draw_frequency(struct random *random)
     return kind == 3 ? middle(random, -160, 31) : pow(10000, -random_unit(random));
 }
 
-/* The layout and the like; of a recipe often those of its own. */
+/* Draws the layout and similar options; for a recipe, often its defaults. */
 static void draw_columns(inlay_sinusoid_spec *spec, struct random *random)
 {
     spec->layout = (inlay_sinusoid_layout)(INLAY_SINUSOID_LAYOUT_INTERLEAVED + random_below(random, 3));
@@ -157,8 +156,8 @@ static void draw_columns(inlay_sinusoid_spec *spec, struct random *random)
 }
 
 /*
- * Recipes take turns; 0 stands for the caller's frequencies with angles in floats. First each as it is used, at a dim
- * that is no power of two; then at dims where formulas with dim - 1 and the like come to their end; then at random.
+ * Recipes take turns; 0 means the caller's frequencies with float angles. First each with its usual options, at a dim
+ * that is not a power of two; then at dims that are edge cases of formulas with dim - 1 and the like; then at random.
  */
 static inlay_sinusoid_spec draw_recipe(struct random *random, unsigned turn)
 {
@@ -182,7 +181,7 @@ static inlay_sinusoid_spec draw_recipe(struct random *random, unsigned turn)
     return spec;
 }
 
-/* Of eight cases five are exact by base, one by the caller's frequencies, two are recipes, which take turns. */
+/* Of eight cases, five are exact by base, one uses the caller's frequencies, and two are recipes, which take turns. */
 static void draw_subject(struct subject *subject, struct random *random, uint64_t number)
 {
     unsigned turn = number % 8;
@@ -208,7 +207,7 @@ static void draw_subject(struct subject *subject, struct random *random, uint64_
     }
 }
 
-/* The first pair, the last, and some between. */
+/* Draws the first pair, the last, and some in between. */
 static void draw_truths(struct subject *subject, struct random *random)
 {
     size_t pairs = subject->pairs, n = pairs < MAX_PAIRS ? pairs : MAX_PAIRS;
@@ -233,7 +232,7 @@ static void free_subject(struct subject *subject)
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
-/* One call: rows of consecutive positions, of a list, or of two rotary tables; and which rows of it are judged. */
+/* A call: rows of consecutive positions, of a list, or of two rotary tables; and the rows to check. */
 struct call {
     enum kind kind;
     inlay_element_type type;
@@ -250,8 +249,8 @@ struct call {
     size_t judged, row[MAX_JUDGED];
 };
 
-/* Returns how many rows take no longer to compute than to judge; scalar takes half a microsecond per pair. Some calls
-   are larger, so that outputs are streamed. */
+/* Returns how many rows take no longer to compute than to check; scalar takes half a microsecond per pair. Some calls
+   are larger, to be streamed. */
 static size_t most_rows(const struct subject *subject, struct random *random)
 {
     size_t work = tested == &inlay_kernels_scalar ? 4096 : chance(random, 12) ? 1 << 21 : 1 << 18;
@@ -322,7 +321,7 @@ static void draw_block(struct call *call, const struct subject *subject, struct 
     }
 }
 
-/* Chooses rows to judge, spread over all. */
+/* Chooses rows to check, spread over the call. */
 static void choose_rows(struct call *call, struct random *random)
 {
     size_t n = call->n, judged = n < MAX_JUDGED ? n : MAX_JUDGED;
@@ -334,8 +333,8 @@ static void choose_rows(struct call *call, struct random *random)
 }
 
 /*
- * The five positions around one where a pair's angle comes next to a multiple of pi/2, at any depth of a block or in a
- * list. False where the pair has none.
+ * Draws the five positions around one where a pair's angle is closest to a multiple of pi/2, at any depth of a block or
+ * in a list. Returns false if the pair has none.
  */
 static bool draw_nearest(struct call *call, const struct subject *subject, struct random *random)
 {
@@ -360,7 +359,7 @@ static bool draw_nearest(struct call *call, const struct subject *subject, struc
         call->n += depth;
     }
     choose_rows(call, random);
-    for (size_t i = 0; i < around; i++) /* these, whatever was chosen */
+    for (size_t i = 0; i < around; i++) /* always check these */
         call->row[i < call->judged ? call->judged - 1 - i : i] = call->n - 1 - i;
     return true;
 }
@@ -387,7 +386,7 @@ static void draw_call(struct call *call, const struct subject *subject, struct r
     call->row_elements = call->rotary == INLAY_ROTARY_PAIRS ? subject->pairs : subject->spec.dim;
     call->stride_bytes = call->row_elements * element;
     call->offset = 0;
-    if (chance(random, 50)) /* on cache lines, where rows may be streamed */
+    if (chance(random, 50)) /* aligned to cache lines, so rows may be streamed */
         call->stride_bytes = (call->stride_bytes + 63) / 64 * 64;
     else if (chance(random, 50))
         call->offset = random_below(random, 64), call->stride_bytes += random_below(random, 64);
@@ -408,7 +407,7 @@ static double position_of(const struct call *call, size_t row)
 
 /* ---- Judging ----------------------------------------------------------------------------------------------------- */
 
-/* Where calls write: room for the largest, twice for rotary tables. */
+/* Output memory: enough for the largest call, twice for rotary tables. */
 static unsigned char *out[2];
 
 static void make_room(void)
@@ -455,7 +454,7 @@ static void report(const struct subject *subject, const struct call *call, size_
     fflush(stdout);
 }
 
-/* What judging needs to know, and whether all was well. */
+/* State of the check, and its result. */
 struct judge {
     const struct subject *subject;
     const struct call *call;
@@ -485,7 +484,7 @@ static void judge_entry(struct judge *judge, int table, size_t row, size_t colum
     }
 }
 
-/* The column of a pair's sine or cosine; false where an odd dim has none for it. */
+/* Finds the column of a pair's sine or cosine; returns false if an odd dim has none. */
 static bool column_of(const inlay_sinusoid_spec *spec, size_t pairs, size_t pair, bool cosine, size_t *column)
 {
     bool second = cosine != (spec->layout == INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST);
@@ -504,7 +503,7 @@ static void judge_rotary(struct judge *judge, size_t row, size_t pair, struct tr
     }
 }
 
-/* The column of its own that an odd dim may end in. */
+/* Checks the extra column of an odd dim. */
 static void judge_last(struct judge *judge, size_t row)
 {
     const struct subject *subject = judge->subject;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Finds the positions below 2^31 whose angles come nearest to a multiple of pi/2, as lines for worst_phases.inc.
+"""Finds the positions below 2^31 with angles closest to a multiple of pi/2, as lines for worst_phases.inc.
 
-An angle position * f is near a multiple k of pi/2 where k / position is near f / (pi/2): the best approximations are the
-convergents of that ratio's continued fraction. Needs mpmath; the committed list needs nothing.
+An angle position * f is near a multiple k of pi/2 where k / position is near f / (pi/2). The best approximations are
+the convergents of that ratio's continued fraction. Needs mpmath; the committed list does not.
 
     python3 tests/worst_phases.py > tests/worst_phases.inc
 """
@@ -14,7 +14,7 @@ LIMIT = 2**31
 
 
 def nearest(ratio):
-    """The denominator below LIMIT of the last convergent of ratio, and its distance to an integer there."""
+    """Returns the denominator below LIMIT of the last convergent of ratio, and its distance to an integer there."""
     x, previous, current = ratio, 0, 1
     while True:
         whole = int(floor(x))

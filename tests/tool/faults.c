@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A library to preload: it makes one call of the C library fail, fall short or be followed by a signal. INLAY_FAULT is
- * "FUNCTION N EFFECT": the N-th call (from 1; 0: every call) of read, readdir, fsync, link, rename, create (an open
- * that creates a file) or allocate (a request of a mebibyte or more). EFFECT is an errno by number, "end" (read returns
- * 0), "short" (read returns one byte) or "signal NUMBER" (raised when the call has succeeded). With "probe 1 0" it only
- * says that it is there.
+ * A library to preload: it makes one call of the C library fail, return less, or be followed by a signal. INLAY_FAULT
+ * is "FUNCTION N EFFECT": the N-th call (from 1; 0: every call) of read, readdir, fsync, link, rename, create (an open
+ * that creates a file) or allocate (a request of at least a mebibyte). EFFECT is an errno number, "end" (read returns
+ * 0), "short" (read returns one byte) or "signal NUMBER" (raised after the call succeeded). "probe 1 0" only reports
+ * that the library is loaded.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -20,7 +20,7 @@
 
 static char function[16], effect[16];
 static int countdown, number;
-static int always; /* every call is disturbed */
+static int always; /* every call is affected */
 
 __attribute__((constructor)) static void read_environment(void)
 {
@@ -34,7 +34,7 @@ __attribute__((constructor)) static void read_environment(void)
         fputs("faults can be injected\n", stderr);
 }
 
-/* Returns whether this call of `name` is the one to be disturbed. */
+/* Returns true if this call of `name` is affected. */
 static int due(const char *name)
 {
     if (strcmp(name, function) != 0)
@@ -43,7 +43,7 @@ static int due(const char *name)
     return countdown == 0 || always;
 }
 
-/* Returns whether a call that is due fails, with errno; a signal does not make it fail. */
+/* Returns true if an affected call fails, and sets errno; a signal does not make it fail. */
 static int fails(void)
 {
     errno = atoi(effect);
@@ -62,12 +62,12 @@ ssize_t read(int file, void *out, size_t size)
     return fails() ? -1 : real(file, out, size);
 }
 
-/* glibc's own, since dlsym() allocates. */
+/* glibc's malloc, since dlsym() allocates. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 
-/* Returns whether a request of these bytes fails, with errno. */
+/* Returns true if a request of this size fails, and sets errno. */
 static int no_memory(size_t size)
 {
     return size >= 1 << 20 && due("allocate") && fails();

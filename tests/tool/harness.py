@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the command share: running it, .npy files, PNG files, and counting.
+"""Shared by the tests of the command: running it, .npy files, PNG files, and counting.
 
-Standard library only. Imported by test_tool.py and the files beside it.
+Standard library only. Imported by test_tool.py and the other test files.
 """
 
 import ast
@@ -13,12 +13,12 @@ import subprocess
 import sys
 import zlib
 
-COMMAND = []  # the command under test, behind an emulator where there is one
-ADDRESS_SPACE = 1 << 30  # what a hostile input may at most make the command allocate
+COMMAND = []  # the command under test, after an emulator if any
+ADDRESS_SPACE = 1 << 30  # memory limit of the command for hostile input
 TIMEOUT = float(os.environ.get("INLAY_TOOL_SECONDS", "60"))  # of a command
-FIRST_ALONE = "INLAY_TOOL_FIRST" in os.environ  # whether the tests end at the first failure, as those of mutations do
+FIRST_ALONE = "INLAY_TOOL_FIRST" in os.environ  # stop at the first failure, for mutations
 
-# What struct calls the types of .npy files.
+# Codes of the struct module for the types of .npy files.
 CODES = {"<f4": "f", "<f8": "d", "<f2": "e", "<u2": "H", "<i4": "i", "<u4": "I", "<i8": "q", "|i1": "b", "|u1": "B"}
 
 passed = 0
@@ -26,7 +26,7 @@ failed = 0
 
 
 def check(good, what, detail=""):
-    """Counts one expectation, and prints it where it is not met."""
+    """Counts one expectation, and prints it if it is not met."""
     global passed, failed
     if good:
         passed += 1
@@ -43,7 +43,7 @@ def limit_memory():
 
 
 def memory_limit():
-    """A preexec_fn that bounds memory, or None where the command cannot run under it (emulators, sanitizers)."""
+    """Returns a preexec_fn that limits memory, or None if the command can't run under it (emulators, sanitizers)."""
     if len(COMMAND) > 1:
         return None
     try:
@@ -56,7 +56,7 @@ def memory_limit():
 def run(*args, stdin=b"", env=None, **more):
     """Runs the command; returncode, stdout and stderr (as text) of the result."""
     environment = {k: v for k, v in os.environ.items() if k != "INLAY_ISA"}
-    # Builds with the address sanitizer: what fontconfig keeps until the end is no leak of ours.
+    # Builds with the address sanitizer: memory that fontconfig keeps is not our leak.
     leaks = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fontconfig.leaks")
     environment["LSAN_OPTIONS"] = f"suppressions={leaks}:print_suppressions=0"
     environment.update(env or {})
@@ -72,17 +72,17 @@ def run(*args, stdin=b"", env=None, **more):
 
 
 def draws_pictures():
-    """Whether this build of the command draws pictures at all."""
+    """Returns True if this build of the command can draw."""
     return "pictures  none" not in run("info").stdout.decode()
 
 
 def has_threads():
-    """Whether this build of the command runs more than one thread."""
+    """Returns True if this build of the command has threads."""
     return "threads   none" not in run("info").stdout.decode()
 
 
 def check_error(result, code, what, *needles):
-    """Expects an exit code, one line on stderr that names the command and holds the needles, and no other output."""
+    """Expects an exit code, one line on stderr with the command's name and the needles, and no other output."""
     lines = result.stderr.split("\n")
     one_line = len(lines) == 2 and lines[1] == "" and lines[0].startswith("inlay")
     printable = all(c.isprintable() for c in lines[0])
@@ -92,7 +92,7 @@ def check_error(result, code, what, *needles):
 
 
 def vectors(*args, **more):
-    """The float32 result of a command, through --out -: (shape, values)."""
+    """Returns the float32 result of a command, through --out -: (shape, values)."""
     result = run(*args, "--out", "-", **more)
     if not check(result.returncode == 0, " ".join(map(str, args)), result.stderr.strip()):
         return (0,), []
@@ -100,7 +100,7 @@ def vectors(*args, **more):
 
 
 def parse_npy(data, descr="<f4"):
-    """(shape, values) of a .npy file of version 1.0, every promise of whose header is checked."""
+    """Returns (shape, values) of a .npy file of version 1.0, and checks every rule for its header."""
     assert data[:8] == b"\x93NUMPY\x01\x00", data[:8]
     length = struct.unpack("<H", data[8:10])[0]
     header = data[10 : 10 + length]
@@ -117,7 +117,7 @@ def parse_npy(data, descr="<f4"):
 
 
 def npy(header, data=b"", version=b"\x01\x00", length=None):
-    """A .npy file with any header text, rightly or (length) wrongly counted."""
+    """Returns a .npy file with any header text, and its length, or a wrong `length`."""
     text = header.encode("latin-1") if isinstance(header, str) else header
     size = len(text) if length is None else length
     packed = struct.pack("<H" if version[0] == 1 else "<I", size)
@@ -125,24 +125,24 @@ def npy(header, data=b"", version=b"\x01\x00", length=None):
 
 
 def array(descr, shape, values):
-    """A proper .npy file of an array."""
+    """Returns a valid .npy file of an array."""
     header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
     header += " " * (-(10 + len(header) + 1) % 64) + "\n"
     return npy(header, struct.pack(f"<{len(values)}{CODES[descr]}", *values))
 
 
 def table(rows):
-    """A proper .npy file of rows of floats."""
+    """Returns a valid .npy file of rows of floats."""
     return array("<f4", (len(rows), len(rows[0]) if rows else 1), [value for row in rows for value in row])
 
 
 def number_list(values, descr="<f8"):
-    """A proper .npy file of a list of numbers."""
+    """Returns a valid .npy file of a list of numbers."""
     return array(descr, (len(values),), values)
 
 
 def safetensors(tensors, metadata=None, header=None):
-    """A .safetensors file of {name: (dtype, shape, bytes)}, or with any text as its header."""
+    """Returns a .safetensors file of {name: (dtype, shape, bytes)}, or with any text as its header."""
     entries, data = {}, b""
     if metadata is not None:
         entries["__metadata__"] = metadata
@@ -154,7 +154,7 @@ def safetensors(tensors, metadata=None, header=None):
 
 
 def parse_safetensors(data):
-    """{name: (dtype, shape, bytes)} of a .safetensors file, whose tensors cover its data."""
+    """Returns {name: (dtype, shape, bytes)} of a .safetensors file; its tensors must cover its data."""
     begin = 8 + struct.unpack("<Q", data[:8])[0]
     header = json.loads(data[8:begin])
     ends = sorted(tensor["data_offsets"] for tensor in header.values())
@@ -184,7 +184,7 @@ def gguf_value(value):
 
 
 def gguf(tensors, values={}):
-    """A .gguf file of {name: (ggml's number of the type, shape with the slowest first, bytes)}."""
+    """Returns a .gguf file of {name: (ggml's type number, shape with the slowest dimension first, bytes)}."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
     for key, value in values.items():
         head += gguf_string(key) + gguf_value(value)
@@ -197,7 +197,7 @@ def gguf(tensors, values={}):
 
 
 def parse_gguf(data):
-    """(name, number of the type, shape, bytes with padding) of the only tensor of a .gguf file without metadata."""
+    """Returns (name, type number, shape, bytes with padding) of the only tensor of a .gguf file without metadata."""
     magic, version, tensors, values, size = struct.unpack("<4sIQQQ", data[:32])
     assert (magic, version, tensors, values) == (b"GGUF", 3, 1, 0)
     rank, dim, rows, kind, offset = struct.unpack("<IQQIQ", data[32 + size : 64 + size])
@@ -218,7 +218,7 @@ def read(path):
 
 
 def png_lines(data):
-    """(width, height, lines with their filters) of a PNG whose chunks and checksums are all right."""
+    """Returns (width, height, lines with their filters) of a PNG, and checks all chunks and checksums."""
     assert data[:8] == b"\x89PNG\r\n\x1a\n", data[:8]
     at, width, height, packed, kind = 8, 0, 0, b"", None
     while at < len(data):
@@ -239,12 +239,12 @@ def png_lines(data):
 
 
 def png_size(data):
-    """(width, height) of a PNG that is whole."""
+    """Returns (width, height) of a complete PNG."""
     return png_lines(data)[:2]
 
 
 def png_rows(data):
-    """The rows of a PNG, RGB bytes."""
+    """Returns the rows of a PNG as RGB bytes."""
     width, height, lines = png_lines(data)
     rows = [bytes(3 * width)]
     for start in range(0, len(lines), 1 + 3 * width):
@@ -253,7 +253,7 @@ def png_rows(data):
 
 
 def unfilter(kind, line, above):
-    """A row of bytes without its PNG filter (PNG specification, section 9.2)."""
+    """Returns a row of bytes without its PNG filter (PNG specification, section 9.2)."""
     row = bytearray(line)
     for i, value in enumerate(line):
         left = row[i - 3] if i >= 3 else 0

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of a wrong library, for test_selftest.py, which preloads them before the true ones. WRONG_ISA names the ISA
- * that differs from scalar, and CRASHING_ISA the one that has an instruction that the CPU lacks. Needs no headers of
- * the library: statuses and structs of it are passed on as they are.
+ * Functions of a wrong library, which test_selftest.py preloads. WRONG_ISA names the ISA that differs from scalar,
+ * CRASHING_ISA the one with an instruction that the CPU lacks. Needs no headers of the library: its statuses and
+ * structs are passed on unchanged.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,7 +18,7 @@ static void *original(const char *name)
     return dlsym(RTLD_NEXT, name);
 }
 
-/* Whether this process uses the ISA that an environment variable names. */
+/* True if this process uses the ISA in an environment variable. */
 static int is_isa(const char *variable)
 {
     const char *(*isa)(void) = (const char *(*)(void))original("inlay_isa");
@@ -31,7 +31,7 @@ const char *inlay_version(void)
     return "9.8.7";
 }
 
-/* Random tables are wrong on every ISA, which no comparison with scalar can see. */
+/* Random tables are wrong on every ISA, which no comparison with scalar can detect. */
 int inlay_table_random(const void *spec, void *out, size_t rows, size_t dim, size_t stride_bytes)
 {
     int (*random)(const void *, void *, size_t, size_t, size_t) =
@@ -41,8 +41,8 @@ int inlay_table_random(const void *spec, void *out, size_t rows, size_t dim, siz
     return status;
 }
 
-/* On one ISA calls with rows of 264 bytes, those of the checks of errors, change a byte whether they fail or not, and
-   the call with a row of 18 bytes, that of dropout by Philox, the last one. */
+/* On the wrong ISA, calls with rows of 264 bytes, used by the checks of errors, change a byte whether they fail or not.
+   The call with a row of 18 bytes, used for dropout by Philox, changes the last byte. */
 int inlay_forward(const void *layer, const void *batch, void *out, size_t stride, const void *executor, void *fault)
 {
     int (*forward)(const void *, const void *, void *, size_t, const void *, void *) =
@@ -55,7 +55,7 @@ int inlay_forward(const void *layer, const void *batch, void *out, size_t stride
     return status;
 }
 
-/* There the fourth float of a sum is wrong. */
+/* On the wrong ISA, the fourth float of a sum is wrong. */
 int inlay_add_positions(void *x, size_t stride, size_t batch, size_t seq, const void *positions, int64_t start,
                         const void *executor, void *fault)
 {
@@ -67,7 +67,7 @@ int inlay_add_positions(void *x, size_t stride, size_t batch, size_t seq, const 
     return status;
 }
 
-/* There the root of 2 follows the rounding mode; no layer of the selftest has this dim. */
+/* On the wrong ISA, the root of 2 depends on the rounding mode; no layer of the selftest has this dim. */
 float inlay_sqrt_dim(size_t dim)
 {
     float (*root)(size_t) = (float (*)(size_t))original("inlay_sqrt_dim");

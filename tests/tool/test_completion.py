@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of what shells ask the command, and of its manual page, beside --help. test_shells.py asks from real shells."""
+"""Tests the completion requests of shells, and compares the man page with --help. test_shells.py uses real shells."""
 
 import pathlib
 import re
@@ -7,9 +7,9 @@ import re
 from harness import check, run
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "tools" / "inlay.1"
-ROTARY = "ROTARY TABLES"  # the only section of one command whose name does not end in it
+ROTARY = "ROTARY TABLES"  # the only section of one command without its name
 
-# Words of a line, and all that may stand at its end.
+# Words of a line, and all completions at its end.
 LINES = [
     (("conv",), ["convert"]),
     (("--v",), ["--version"]),
@@ -45,7 +45,7 @@ LINES = [
 
 
 def answers(*words):
-    """The words that are offered, without their meanings."""
+    """Returns the offered words, without their meanings."""
     result = run("--complete", *words)
     check(result.returncode == 0 and not result.stderr, f"completion of {words}", result.stderr)
     return [line.partition("\t")[0] for line in result.stdout.decode().splitlines()]
@@ -56,7 +56,7 @@ def named(text):
 
 
 def choices(argument):
-    """What completion offers for an argument of the page, if that names choices."""
+    """Returns the completions for an argument of the page, if it lists choices."""
     found = []
     for word in argument.split("|"):
         fixed, file, end = re.fullmatch(r" *([a-z0-9:-]*)(FILE|)(.*?) *", word).groups()
@@ -66,7 +66,7 @@ def choices(argument):
 
 
 def sections():
-    """The text of each section of the page, and the options of its tags with their arguments."""
+    """Returns the text of each section of the page, and the options of its tags with their arguments."""
     text = re.sub(r"\\f[A-Z]", "", PAGE.read_text(encoding="ascii")).replace("\\-", "-")
     for section in re.split(r"^\.SH ", text, flags=re.MULTILINE)[1:]:
         tags = " ".join(re.findall(r"^\.TP\n(\.B.*)", section, re.MULTILINE)).replace('"', "")
@@ -74,7 +74,7 @@ def sections():
 
 
 def test_page(commands):
-    """The page names the options and the choices of every command, and no others."""
+    """The page lists the options and choices of every command, and no others."""
     found = list(sections())
     for command in commands:
         own = [part for part in found if part[0].endswith(f" OF {command.upper()}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""inlay convert: tables in the formats of model files have the bytes of .npy files, and are read back."""
+"""inlay convert: tables in model file formats have the same bytes as .npy files, and can be read back."""
 
 import errno
 import math
@@ -27,25 +27,25 @@ GGUF = {
 
 
 def elements(path):
-    """The bytes of a .npy file behind its header, or b"" where there is no file."""
+    """Returns the bytes of a .npy file after its header, or b"" if it doesn't exist."""
     return read(path)[128:] if os.path.exists(path) else b""
 
 
 def convert(source, kind, out, *args):
-    """The report of a conversion that succeeds."""
+    """Returns the report of a successful conversion."""
     result = run("convert", source, "--type", kind, "--out", out, "--force", *args)
     check(result.returncode == 0 and not result.stderr, f"convert to {kind} {args}", result.stderr)
     return result.stdout
 
 
 def convert_to_npy(source, kind, directory):
-    """The report, elements and scales of a conversion to a .npy file."""
+    """Returns the report, elements and scales of a conversion to a .npy file."""
     out = os.path.join(directory, f"{kind}.reference.npy")
     return convert(source, kind, out), elements(out), elements(out[:-4] + ".scales.npy")
 
 
 def test_formats(directory):
-    """Each type in each format has the bytes that a .npy file has, and the same report."""
+    """Each type in each format has the same bytes as in a .npy file, and the same report."""
     source = write(os.path.join(directory, "in.npy"), table(numbers(7, DIM)))
     for kind in sorted(set(SAFETENSORS) | set(GGUF)):
         report, data, scales = convert_to_npy(source, kind, directory)
@@ -80,7 +80,7 @@ def check_gguf(path, name, kind, rows, data, dim=DIM):
 
 
 def test_pieces(directory):
-    """Tables that are converted in several pieces, and small ones."""
+    """Tables converted in several pieces, and small ones."""
     rows = numbers(997, 32) * 64 + numbers(11, 32)
     for name, source_rows in ("many", rows), ("odd", numbers(3, 64)), ("narrow", numbers(3, 1)):
         dim = len(source_rows[0])
@@ -101,7 +101,7 @@ def test_pieces(directory):
 
 
 def test_names(directory):
-    """Names are written as they are, or refused."""
+    """Names are written unchanged, or rejected."""
     source = write(os.path.join(directory, "in.npy"), table(numbers(2, 32)))
     out = os.path.join(directory, "x.safetensors")
     for name in 'a"b\\c', "\x1b[31m\x01", "Gr\u00fc\u00dfe.weight", "x" * 5000:
@@ -121,7 +121,7 @@ def test_names(directory):
 
 
 def test_refused(directory):
-    """What cannot be converted or written leaves files alone."""
+    """Failed conversions leave files unchanged."""
     source = write(os.path.join(directory, "in.npy"), table(numbers(4, 64)))
     bad = write(os.path.join(directory, "bad.npy"), table([[1.0] * 64, [math.nan] * 64]))
     olds = [write(os.path.join(directory, name), b"the old file") for name in ("out.safetensors", "out.gguf")]
@@ -142,7 +142,7 @@ def test_refused(directory):
     check(sorted(os.listdir(directory)) == before, "nothing else is left", os.listdir(directory))
     check_error(run("convert", "/nonexistent.npy", "--type", "i8", "--out", olds[0], "--name", "x"), 1, "no input",
                 "/nonexistent.npy")
-    # A pipe takes what is written in order; scales are not.
+    # A pipe is written in order, which excludes scales.
     for kind, end in ("q8_0", ".gguf"), ("i8", ".safetensors"):
         pipe = os.path.join(directory, "pipe" + end)
         os.mkfifo(pipe)
@@ -156,7 +156,7 @@ def test_refused(directory):
 
 
 def test_models(directory):
-    """Model files are read: every type back, tensors in pieces, scales of several kinds."""
+    """Reading model files: every type, split tensors, several kinds of scales."""
     source = write(os.path.join(directory, "in.npy"), table(numbers(7, DIM)))
     for kinds, end in (SAFETENSORS, ".safetensors"), (GGUF, ".gguf"):
         for kind in kinds:
@@ -166,7 +166,7 @@ def test_models(directory):
 
 
 def check_back(directory, source, kind, end):
-    """Writes a type to a model file and reads it: as float32, and copied into another file."""
+    """Writes a type to a model file and reads it, as float32 and copied into another file."""
     out, back, copy = (os.path.join(directory, name) for name in (f"{kind}{end}", "back.npy", f"copy{end}"))
     whole = os.path.join(directory, "whole.npy")
     convert(source, kind, out, "--name", "wte.weight")
@@ -182,11 +182,11 @@ def check_back(directory, source, kind, end):
 
 
 def test_parts(directory):
-    """Tensors that hold the rows of one table in turn."""
+    """Tensors that split the rows of one table."""
     rows = numbers(10, 32)
     packed = lambda part: struct.pack(f"<{32 * len(part)}f", *[value for row in part for value in row])
     path = write(os.path.join(directory, "parts.safetensors"), safetensors(
-        {f"shard_{i}.weight": ("F32", (len(part), 32), packed(part))  # the last one lies first
+        {f"shard_{i}.weight": ("F32", (len(part), 32), packed(part))  # stored in reverse
          for i, part in reversed((*enumerate((rows[:4], rows[4:8], rows[8:])),))}))
     out = os.path.join(directory, "whole.gguf")
     convert(path, "float32", out, "--table", "shard_*.weight", "--name", "x")
@@ -204,7 +204,7 @@ def test_parts(directory):
 
 
 def test_factors(directory):
-    """A table with one scale for all of it keeps its bytes, and gets that scale in every row."""
+    """A table with a single scale keeps its bytes, and gets that scale in every row."""
     data = bytes([0x38, 0x40, 0xB8, 0x7E] * 8)  # 1, 2, -1 and 448
     path = write(os.path.join(directory, "fp8.safetensors"), safetensors(
         {"wte.weight": ("F8_E4M3", (1, 32), data), "wte.weight_scale": ("F32", (1, 1), struct.pack("<f", 0.75))}))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Faults of the system: interrupted and short reads, disks that fail late, signals at the worst moment, closed streams,
-links that dangle, outputs that are one file, and work that takes long."""
+"""System faults: interrupted and short reads, late disk errors, signals at the worst moment, closed streams, dangling
+links, two outputs to one file, and long work."""
 
 import errno
 import json
@@ -22,7 +22,7 @@ OLD = b"the old file"
 
 
 def build_faults(directory):
-    """The path of faults.c as a library to preload, or None where the command cannot run with it."""
+    """Returns the path of faults.c as a library to preload, or None if the command can't run with it."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if len(COMMAND) > 1 or compiler is None:
         return None
@@ -31,7 +31,7 @@ def build_faults(directory):
     built = subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], capture_output=True)
     if built.returncode != 0:
         return None
-    # Not so with emulators, sanitizers, static commands and those of another architecture.
+    # Preloading fails with emulators, sanitizers, static commands and other architectures.
     probe = run("--version", env={"LD_PRELOAD": library, "INLAY_FAULT": "probe 1 0"})
     return library if probe.returncode == 0 and probe.stderr == "faults can be injected\n" else None
 
@@ -90,7 +90,7 @@ def test_reading_spec(directory, faulty):
 
 
 def test_allocating(directory, faulty):
-    """Every large allocation of a command fails once, also after its output was begun."""
+    """Every large allocation of a command fails once, also after output has started."""
     if memory_limit() is None:
         print("skipped: allocations that fail, as the command has an allocator of its own, a sanitizer's")
         return
@@ -137,7 +137,7 @@ def test_committing(directory, faulty):
         for args in SMALL, ("table", "--dim", "4", "--positions", "0:3"), convert:
             check_error(faulty(fault, *args, "--out", out, "--force"), 1, f"{fault}: {args[0]}", "cannot write", words)
             check(read(out) == OLD and sorted(os.listdir(directory)) == before, f"{fault} leaves the old file alone")
-    # A name that is taken is not an error: the next one is tried.
+    # If a name is taken, the next one is tried.
     result = faulty(f"create 1 {errno.EEXIST}", *SMALL, "--out", out, "--force")
     check(result.returncode == 0 and parse_npy(read(out))[0] == (1, 3, 4), "a temporary name that is taken")
     check(sorted(os.listdir(directory)) == before, "nothing else is left", os.listdir(directory))
@@ -171,12 +171,12 @@ def test_committing_two(directory, faulty):
 
 
 def test_signals(directory, faulty):
-    """A signal right after the temporary file exists."""
+    """A signal right after the temporary file was created."""
     out = write(os.path.join(directory, "out.npy"), OLD)
     before = sorted(os.listdir(directory))
     for name in "SIGHUP", "SIGINT", "SIGTERM":
         number = int(getattr(signal, name))
-        heed = lambda number=number: signal.signal(number, signal.SIG_DFL)  # even where the tests run under nohup
+        heed = lambda number=number: signal.signal(number, signal.SIG_DFL)  # even if the tests run under nohup
         result = faulty(f"create 1 signal {number}", *SMALL, "--out", out, "--force", preexec_fn=heed)
         check(result.returncode == -number, f"{name} ends the process", result.returncode)
         check(read(out) == OLD and sorted(os.listdir(directory)) == before, f"{name} leaves nothing", os.listdir(directory))
@@ -193,7 +193,7 @@ def wait_for(condition):
 
 
 def test_nohup(directory):
-    """SIGHUP arrives before SIGTERM, and must not be what ends the process."""
+    """SIGHUP arrives before SIGTERM, and must not end the process."""
     out = os.path.join(directory, "out.npy")
     ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)
     args = ["table", "--dim", "65536", "--positions", "0:1000000", "--out", out]
@@ -208,7 +208,7 @@ def test_nohup(directory):
 
 
 def test_closed_streams(directory):
-    """What is opened next must not become a standard stream."""
+    """Files opened later must not become a standard stream."""
     out = os.path.join(directory, "out.npy")
     expect = run(*SMALL, "--out", "-").stdout
     close = lambda *files: {"preexec_fn": lambda: [os.close(file) for file in files], "stdout": None}
@@ -241,7 +241,7 @@ def test_links(directory):
 
 
 def test_one_file(directory):
-    """--out and --plot that would end in one file or pipe."""
+    """--out and --plot to the same file or pipe."""
     if not draws_pictures():
         return
     shared = os.path.join(directory, "shared")
@@ -268,7 +268,7 @@ def test_long_work(directory):
             continue
         terminal, other = pty.openpty()
         command = COMMAND + ["embed", "--ids", "1", "--length", "50000000", "--dim", "1", "--threads", threads, "--out", out]
-        heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # shells let what runs behind them ignore it
+        heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # shells make background processes ignore it
         process = subprocess.Popen(command, stderr=other, preexec_fn=heed)
         os.close(other)
         shown = b""
@@ -286,7 +286,7 @@ def test_long_work(directory):
 
 
 def test_thread_limit():
-    """Threads that the system does not start are an error and not a wait."""
+    """Threads that can't be started are an error, not a hang."""
     limit = memory_limit()
     if limit is None or not has_threads():
         print("skipped: threads that do not start, which takes threads and a limit of memory")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files: hostile .npy tables, outputs that cannot be written, pictures, the table that is streamed."""
+"""Files: hostile .npy tables, unwritable outputs, pictures, the streamed table."""
 
 import os
 import pty
@@ -171,7 +171,7 @@ def test_output(directory):
     terminated = subprocess.Popen(COMMAND + ["table", "--dim", "65536", "--positions", "0:1000000", "--out", out, "--force"])
     deadline = time.monotonic() + TIMEOUT
     while listing() == before and time.monotonic() < deadline:
-        pass  # no sleep: the moment after the file is there is the one that matters
+        pass  # no sleep: the test needs the moment right after the file appears
     terminated.terminate()
     check(terminated.wait(TIMEOUT) == -signal.SIGTERM, "SIGTERM ends the process", terminated.returncode)
     check(read(old) == b"the old file" and listing() == before, "SIGTERM leaves no half-written file", listing())
@@ -264,10 +264,10 @@ def test_pictures(directory):
 
 
 def test_pixels(directory, picture):
-    """What is averaged, and what colours say."""
+    """Averaging and colors."""
 
     def colours(*args):
-        """How often each colour occurs, once the ink of text and lines is left out."""
+        """Counts each color, without the ink of text and lines."""
         run("embed", *args, "--positions", "none", "--plot", picture, "--force")
         rows = png_rows(read(picture))
         count = {}
@@ -320,7 +320,7 @@ def test_streaming(directory):
 
 
 def test_progress():
-    """Progress appears on a terminal once the work is long, and only there."""
+    """Progress appears on a terminal if the work is long, and only there."""
     terminal, other = pty.openpty()
     command = COMMAND + ["table", "--dim", "4096", "--positions", "0:2147483648", "--out", "/dev/null"]
     process = subprocess.Popen(command, stderr=other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""inlay model and inlay embed --model: what a file holds, tables and layers of it, and files that are broken."""
+"""inlay model and inlay embed --model: listing a file, its tables and layers, and broken files."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from test_quantize import numbers
 
 VOCAB, PLACES, DIM = 9, 6, 32
 
-# What a terminal would obey; escaped it is plain text.
+# Characters that a terminal would interpret; escaped, they are plain text.
 EVIL = "\x1b[31m\x1b]0;title\x07\x9b1m\u202e\u2028\n\r\t\x7f"
 
 
@@ -23,7 +23,7 @@ def packed(rows):
 
 
 def lines_of(*args):
-    """The lines of a run that succeeds, all of them printable."""
+    """Returns the lines of a successful run, all of them printable."""
     result = run("model", *args)
     text = result.stdout.decode()
     good = result.returncode == 0 and not result.stderr and all(c.isprintable() or c == "\n" for c in text)
@@ -32,7 +32,7 @@ def lines_of(*args):
 
 
 def test_listing(directory):
-    """Every tensor and every value stands in a line of its own."""
+    """Every tensor and every value has its own line."""
     tokens = numbers(VOCAB, DIM)
     path = write(os.path.join(directory, "m.safetensors"), safetensors(
         {"wte.weight": ("F32", (VOCAB, DIM), packed(tokens)), "odd": ("F16", (2, 3, 1), bytes(12)),
@@ -61,7 +61,7 @@ def test_listing(directory):
 
 
 def test_several(directory):
-    """Tensors of several files stand under the name of their file."""
+    """Tensors of several files are listed under their file's name."""
     for i in 1, 2:
         write(os.path.join(directory, f"part{i}.safetensors"), safetensors({f"t{i}": ("F32", (2, 2), bytes(16))}))
     index = {"weight_map": {"t1": "part1.safetensors", "t2": "part2.safetensors"}}
@@ -75,7 +75,7 @@ def test_several(directory):
 
 
 def test_evil(directory):
-    """Nothing in a file reaches the terminal as it is: neither in the listing nor in messages."""
+    """Text from a file never reaches the terminal unescaped, neither in the listing nor in messages."""
     path = write(os.path.join(directory, "evil.safetensors"), safetensors(
         {EVIL: ("F32", (2, 4), bytes(32)), "x" * 3000: ("F32", (1,), bytes(4)),
          "2": ("F32", (2, 4), bytes(32))}, {EVIL: EVIL, "k" * 3000: "v" * 3000}))
@@ -95,7 +95,7 @@ def test_evil(directory):
 
 
 def hostile():
-    """Files that lie, and what the message must say besides their name."""
+    """Yields broken files, and the expected parts of the message."""
     good = safetensors({"wte.weight": ("F32", (VOCAB, DIM), bytes(4 * VOCAB * DIM))})
     entry = '{"wte.weight":{"dtype":"%s","shape":%s,"data_offsets":[%s]}}'
     tensor = lambda dtype, shape, ends: safetensors({}, header=(entry % (dtype, shape, ends)).encode()) + bytes(16)
@@ -121,7 +121,7 @@ def hostile():
 
 
 def test_hostile(directory):
-    """One clear line that names the file, and no memory that the file has not."""
+    """One clear line with the file's name, and no more memory than the file's size."""
     limit = memory_limit()
     for what, data in hostile().items():
         path = write(os.path.join(directory, "hostile"), data)
@@ -143,7 +143,7 @@ def test_hostile(directory):
 
 
 def test_tables(directory):
-    """inlay embed takes a tensor of a model as its table."""
+    """inlay embed uses a tensor of a model as its table."""
     tokens = numbers(VOCAB, DIM)
     path = write(os.path.join(directory, "m.safetensors"), safetensors(
         {"wte.weight": ("F32", (VOCAB, DIM), packed(tokens)), "wpe.weight": ("F32", (VOCAB, DIM), packed(tokens)),
@@ -168,7 +168,7 @@ def test_tables(directory):
 
 
 def model(directory, name, tensors, config):
-    """A folder with a checkpoint and its config.json."""
+    """Makes a folder with a checkpoint and its config.json."""
     folder = os.path.join(directory, name)
     os.mkdir(folder)
     write(os.path.join(folder, "model.safetensors"), safetensors(
@@ -190,7 +190,7 @@ def test_layers(directory):
         for sequence, length in (0, min(3, shape[1])), (1, 1):
             for token in range(length, shape[1]):
                 at = (sequence * shape[1] + token) * DIM
-                wanted[at : at + DIM] = [0.0] * DIM  # no token, where id 0 is none of padding
+                wanted[at : at + DIM] = [0.0] * DIM  # no token; id 0 is not padding here
         check(vectors("embed", *ids, "--model", gpt2, *more) == (shape, wanted), f"GPT-2 {more}")
     base = ("embed", "--model", gpt2, "--ids")
     text = run(*base, "8 0 4").stdout
@@ -199,7 +199,7 @@ def test_layers(directory):
     check_error(run(*base, "3 9"), 1, "an id", "ids[0][1] = 9 is not a row of the table, which has 9: ids run from 0 to 8")
     check_error(run(*base, "1 2 3", "--start", "4"), 1, "a position", "position 6 of token 2 is past the last one, 5")
     check_error(run(*base, "1 2 3 4 5 6 7"), 1, "too many positions", "past the last one, 5")
-    # The first position is 2, and padding, whose id is 1, is not counted.
+    # The first position is 2, and padding (id 1) is not counted.
     opt = model(directory, "opt", {"decoder.embed_tokens.weight": tokens, "decoder.embed_positions.weight": places},
                 {"model_type": "opt", "pad_token_id": 1})
     wanted = [f32(token + place) for row, at in ((8, 2), (4, 3)) for token, place in zip(tokens[row], places[at])]
@@ -221,7 +221,7 @@ def test_layers(directory):
 
 
 def test_ngrams(directory):
-    """inlay ngram takes the n-grams of a model, which are those of a spec with the same numbers."""
+    """inlay ngram uses the n-grams of a model, which equal those of a spec with the same numbers."""
     multipliers, moduli, offsets = [23703573157769, 20109073645365, 8052911324071], [11, 13, 17, 19], [0, 11, 24, 41]
     rows = numbers(60, DIM)
     values = {"general.architecture": "qwen4exp", "qwen4exp.vocab_size": 40, "qwen4exp.ple.layers": [1],
@@ -259,7 +259,7 @@ def test_ngrams(directory):
 
 
 def test_ngram_layers(directory, multipliers, moduli):
-    """Two layers of a checkpoint with a scale for each table."""
+    """Two layers of a checkpoint with a scale per table."""
     integers = lambda values: ("I64", (len(values),), struct.pack(f"<{len(values)}q", *values))
     tensors = {}
     for layer, byte, scale in (1, 0x38, 0.5), (5, 0x40, 3.0):  # tables of 1 and of 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hashed n-grams: the specs of models against golden row ids, rows against the plain definition, hostile specs."""
+"""Hashed n-grams: the models' specs against golden row ids, rows against the plain definition, hostile specs."""
 
 import copy
 import json
@@ -34,7 +34,7 @@ def save(directory, spec, name="spec.json"):
 
 
 def hashed(spec, sequences, histories):
-    """The row ids [token][column] by the definition in inlay/ngram.h."""
+    """Returns the row ids [token][column] by the definition in inlay/ngram.h."""
     mapped = spec.get("token_map") or range(spec["vocab"])
     out = []
     for ids, history in zip(sequences, histories):
@@ -66,7 +66,7 @@ def inputs(sequences, histories=None):
 
 
 def row_ids(*args, **more):
-    """The row ids of a command, through --out -: [token][column]."""
+    """Returns the row ids of a command, through --out -: [token][column]."""
     result = run("ngram", *args, "--out", "-", **more)
     if not check(result.returncode == 0 and not result.stderr, f"ngram {args}", result.stderr.strip()):
         return []
@@ -75,7 +75,7 @@ def row_ids(*args, **more):
 
 
 def golden_file(name):
-    """(the token map or None, calls as (name, sequences, histories, rows)) of a golden file."""
+    """Returns (the token map or None, calls as (name, sequences, histories, rows)) of a golden file."""
     lines = iter(read(os.path.join(GOLDEN, f"{name}.txt")).decode("ascii").splitlines())
     take = lambda: next(lines).split()
     numbers = lambda words: [int(word) for word in words]
@@ -98,7 +98,7 @@ def golden_file(name):
 
 
 def test_models(directory):
-    """The specs of examples/ngram give the row ids that the models' own implementations give."""
+    """The specs in examples/ngram give the same row ids as the models' implementations."""
     for spec, golden in MODELS.items():
         token_map, calls = golden_file(golden)
         args = ["--spec", os.path.join(SPECS, f"{spec}.json")]
@@ -155,7 +155,7 @@ def test_row_ids(directory):
 
 
 def tables(directory):
-    """Two tables of the small spec: (paths, rows of floats)."""
+    """Makes two tables of the small spec: (paths, rows of floats)."""
     rows = [[[f32((table + 1) * 100 + row + column / 8) for column in range(6)] for row in range(ROWS[table])]
             for table in (0, 1)]
     paths = [write(os.path.join(directory, f"table{i}.npy"), table(rows[i])) for i in (0, 1)]
@@ -163,7 +163,7 @@ def tables(directory):
 
 
 def test_rows(directory):
-    """Rows of tables in files, one by one and added up, in float32 operations in their order."""
+    """Rows of table files, separate and added, in float32 operations in order."""
     spec, sequences = save(directory, SMALL), [[5, 6, 49, 7, 1, 2], [3, 2, 8, 9, 11, 0]]
     paths, rows = tables(directory)
     args = ("ngram", "--spec", spec, *inputs(sequences), "--table", paths[0], "--table", paths[1], "--scale", "0.3")
@@ -196,7 +196,7 @@ def test_rows(directory):
     if has_threads():
         alone, together = (run(*args, *inputs([list(range(50)) * 40]), "--threads", n, "--out", "-") for n in "13")
         check(together.returncode == 0 and alone.stdout == together.stdout, "rows on three threads", together.stderr)
-    # Columns of table 1 alone take no other table.
+    # Columns of table 1 need no other table.
     wrong = write(os.path.join(directory, "short.npy"), table([[0.0] * 6]))
     alone = (*args[:-6], "--scale", "0.3", "--column", "1:2")
     shape, values = parse_npy(run(*alone, "--table", paths[1], "--out", "-").stdout)
@@ -211,7 +211,7 @@ def test_rows(directory):
 
 
 def test_random_rows(directory):
-    """Random tables are functions of seed, row and column, however large they are."""
+    """Random tables are functions of seed, row and column, for any size."""
     spec = copy.deepcopy(SMALL)
     spec["columns"][1]["offset"] = 1 << 24
     args = ("ngram", "--spec", save(directory, spec), "--ids", "5 6 49", "--table", "random", "--dim", "3", "--seed", "7")
@@ -227,7 +227,7 @@ def test_random_rows(directory):
 
 
 def changed(*path, to):
-    """The small spec with one value changed, or removed where that is None."""
+    """Returns the small spec with one value changed, or removed if None."""
     spec = copy.deepcopy(SMALL)
     at = spec
     for key in path[:-1]:

@@ -16,7 +16,7 @@ def f32(x):
 
 
 def sinusoid(position, dim, base=10000.0, layout="interleaved"):
-    """A row of sinusoids, in double: good to about 1e-9 for positions in the thousands."""
+    """Returns a row of sinusoids in double, accurate to about 1e-9 for positions in the thousands."""
     angles = [position * base ** (-2 * i / dim) for i in range((dim + 1) // 2)]
     sines, cosines = [math.sin(a) for a in angles], [math.cos(a) for a in angles]
     if layout == "split":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Which files a command may write: none that it reads, under whatever name, and one that exists only with --force."""
+"""Files that a command may write: never an input, under any name, and existing ones only with --force."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ TENSOR = struct.pack("<128f", *itertools.chain(*ROWS))
 
 
 def make_inputs():
-    """Files in the current folder for every option that names one."""
+    """Makes files in the current folder for every option that takes one."""
     write("w.npy", table(ROWS))
     run("convert", "w.npy", "--type", "i8", "--out", "i8.npy")
     write("places.npy", table(ROWS))
@@ -43,7 +43,7 @@ def make_inputs():
 
 
 def writers():
-    """(arguments up to the name of the output, the files that the command reads, how the output may end)."""
+    """Yields (arguments up to the name of the output, the files that the command reads, suffixes of the output)."""
     words = ("embed", "--text-file", "words.txt", "--table", "i8.npy", "--positions", "learned:places.npy")
     embed_reads = ["words.txt", "i8.npy", "i8.scales.npy", "places.npy"]
     positions = ("table", "--dim", "4", "--positions", "list.npy", "--inv-freq", "@list.txt")
@@ -79,13 +79,13 @@ def write_by(args, out, *more):
 
 
 def everything():
-    """All files and links below the current folder, with their contents."""
+    """Returns all files and links below the current folder, with their contents."""
     paths = [os.path.join(folder, name) for folder, _, names in os.walk(".") for name in names]
     return {path: (os.readlink(path) if os.path.islink(path) else read(path), os.lstat(path).st_ino) for path in paths}
 
 
 def test_inputs():
-    """Every file that a command reads, by every name, with and without --force."""
+    """Every input of a command, by every name, with and without --force."""
     for args, inputs, end in writers():
         for name in inputs:
             names = ("itself", name), ("./", "./" + name), ("a hard link", "other" + end), ("a link", "other" + end)
@@ -108,7 +108,7 @@ def test_inputs():
 
 
 def test_existing():
-    """Files that exist and are no inputs; the scales beside them count as well."""
+    """Existing files that aren't inputs, including files of scales."""
     for args, _, end in writers():
         names = [f"new/x{end}"]
         os.mkdir("new")
@@ -134,7 +134,7 @@ def test_existing():
 
 
 def test_streams():
-    """Standard output can be a file that is read; what is no file needs no --force."""
+    """Standard output can be an input; devices and pipes need no --force."""
     for args in (("embed", "--table", "w.npy", "--ids", "1"), ("embed", "--table", "w.npy", "--ids", "1", "--out", "-"),
                  ("embed", "--table", "w.npy", "--ids", "1", "--out", "/dev/stdout", "--force"),
                  ("convert", "w.npy", "--type", "float16", "--out", "-")):
@@ -162,7 +162,7 @@ def test_streams():
 
 
 def test_options():
-    """--force has an effect or is refused."""
+    """--force has an effect or is rejected."""
     rows = ("table", "--dim", "2", "--positions", "0:2")
     for args in ("embed", "--ids", "1"), ("embed", "--ids", "1", "--explain"), rows, (*rows, "--compare", "mae"):
         check_error(run(*args, "--force"), 2, f"{args} --force", "--force", "no option names a file")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of other element types: what inlay convert writes, inlay embed reads, and how far it is from the original."""
+"""Tables of other element types: inlay convert writes them, inlay embed reads them, and the errors are checked."""
 
 import math
 import os
@@ -16,18 +16,18 @@ DIM = 512  # a multiple of every block
 
 
 def types():
-    """The names of all element types, as the command lists them."""
+    """Returns the names of all element types, from the command's help."""
     text = " ".join(run("convert", "--help").stdout.decode().split())
     return re.search(r"byte by byte: (.*) --out", text).group(1).split(", ")
 
 
 def numbers(rows, dim):
-    """Rows of different sizes, whose values have both signs."""
+    """Returns rows of different magnitudes, with values of both signs."""
     return [[f32(value * 2.0 ** (row % 5)) for value in random_row(1, row, dim)] for row in range(rows)]
 
 
 def quantize(source, kind, out, *args):
-    """(largest error, root mean square, bytes before, bytes after) of a conversion that succeeds, or None."""
+    """Returns (largest error, root mean square, bytes before, bytes after) of a successful conversion, or None."""
     result = run("convert", source, "--type", kind, "--out", out, "--force", *args)
     text = result.stdout.decode()
     found = re.fullmatch(r"table   (\w+) \[(\d+), (\d+)\], (\d+) bytes\nto      (\w+), (\d+) bytes\n"
@@ -39,7 +39,8 @@ def quantize(source, kind, out, *args):
 
 
 def rows_back(path, kind, rows, *args):
-    """What inlay embed reads of a table, as one list; or, of more ids than an argument holds, what it is as float32."""
+    """Returns a table as read by inlay embed, as one list; or if the ids don't fit in an argument, as converted to
+    float32."""
     if rows > 1000:
         whole = path + ".whole.npy"
         run("convert", path, "--table-type", kind, "--type", "float32", "--out", whole, "--force")
@@ -52,7 +53,7 @@ def rows_back(path, kind, rows, *args):
 
 
 def check_conversion(directory, kind, rows, *args):
-    """Converts rows, and compares what is read back with what the report says."""
+    """Converts rows, and compares the values read back with the report."""
     source = write(os.path.join(directory, "in.npy"), table(rows))
     out = os.path.join(directory, f"{kind}.npy")
     found = quantize(source, kind, out, *args)
@@ -75,7 +76,7 @@ def check_conversion(directory, kind, rows, *args):
 
 
 def test_types(directory):
-    """All element types there are."""
+    """All element types."""
     names = types()
     values = re.search(r"define INLAY_ELEMENT_TYPES (\d+)", read(HEADER).decode())  # one more than the last
     check(len(names) == int(values[1]) - 1 and "q8_0" in names, "types", names)
@@ -117,7 +118,7 @@ def test_files(directory):
     check(parse_npy(read(out[:-4] + ".zeros.npy"), "|u1")[0] == (5, 1), "zero points in rows")
     out = check_conversion(directory, "u4_grouped_flat", rows, "--zeros")
     check(parse_npy(read(out[:-4] + ".zeros.npy"), "|u1")[0] == (5,), "zero points in one run")
-    # Types that the elements of a file tell.
+    # Types that the elements of a file determine.
     for kind in "float16", "bfloat16", "i8":
         path = os.path.join(directory, f"{kind}.npy")
         plain = run("embed", "--ids", "0 4", "--table", path, "--positions", "none", "--out", "-").stdout
@@ -130,11 +131,11 @@ def test_files(directory):
     result = run("embed", "--ids", "0 4", "--table", os.path.join(directory, "q4_0.npy"), "--table-type", "q4_0", "--time",
                  "--out", "/dev/null")
     check(result.returncode == 0 and "copy" in result.stderr, "the time of a table of q4_0", result.stderr)
-    # Scales that the type can do without.
+    # Types with optional scales.
     for kind, value in ("i8", 127), ("e4m3", 0x7E):
         out = write(os.path.join(directory, "plain.npy"), array("|i1" if kind == "i8" else "|u1", (2, 3), [value] * 6))
         check(rows_back(out, kind, 2) == [127.0 if kind == "i8" else 448.0] * 6, f"{kind} without scales")
-    # Two dims have rows of as many bytes.
+    # Two dims have rows of the same size.
     out = os.path.join(directory, "odd.npy")
     source = write(os.path.join(directory, "seven.npy"), table(numbers(5, 7)))
     quantize(source, "u4_rowwise", out)
@@ -152,9 +153,9 @@ def test_files(directory):
 
 
 def test_pieces(directory):
-    """Tables that are converted in several pieces."""
+    """Tables converted in several pieces."""
     rows = numbers(997, 32)
-    # The last piece has small values, so that the largest error is in another one.
+    # The last piece has small values, so the largest error is in another one.
     rows = rows * 64 + [[value / 8 for value in row] for row in rows] * 6 + [[value / 8 for value in row] for row in numbers(11, 32)]
     for kind, *args in ("q8_0",), ("u4_grouped_flat", "--zeros"), ("i8",):
         out = check_conversion(directory, kind, rows, *args)
@@ -167,7 +168,7 @@ def test_pieces(directory):
 
 
 def test_refused(directory):
-    """What cannot be converted, written or read leaves files alone."""
+    """Failed conversions leave files unchanged."""
     source = write(os.path.join(directory, "in.npy"), table(numbers(4, 64)))
     out = write(os.path.join(directory, "out.npy"), b"the old file")
     base = ("convert", source, "--out", out, "--force", "--type")
@@ -204,7 +205,7 @@ def test_refused(directory):
     result = run("convert", plain, "--type", "i8", "--out", "-")
     check(parse_npy(result.stdout, "|i1") == ((2, 3), [1] * 6), "int8 without scales to stdout", result.stderr)
     os.unlink(plain)
-    # What an earlier run has left would be read as zero points.
+    # Files left by an earlier run would be read as zero points.
     check(quantize(source, "u4_grouped", out, "--zeros") is not None, "with zero points")
     for kind, *args in ("u4_grouped",), ("q8_0",):
         check_error(run(*base, kind, *args), 1, f"{kind} beside zero points", "remove it")
@@ -212,7 +213,7 @@ def test_refused(directory):
 
 
 def test_hostile(directory):
-    """Files that do not fit together."""
+    """Files that don't match."""
     limit = memory_limit()
     source = write(os.path.join(directory, "in.npy"), table(numbers(4, 64)))
     out = os.path.join(directory, "out.npy")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Tests of `inlay selftest`: that it passes, that it keeps the digests and golden values of the tree, and that it fails
-and says why with a library that is wrong.
+"""Tests of `inlay selftest`: it passes, its digests and golden values are those of the tree, and it reports the errors
+of a wrong library.
 
     test_selftest.py [EMULATOR...] INLAY
 
-The wrong library is selftest_faults.c, which is preloaded; where that cannot be, a line says so.
+The wrong library is selftest_faults.c, which is preloaded; prints a line if that isn't possible.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ from harness import check, check_error, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data" / "ngram"
-SECONDS = 900  # emulated, and beside other work
-GAP = b"ZZ"  # what lies between rows of outputs
+SECONDS = 900  # under emulation, on a loaded machine
+GAP = b"ZZ"  # the bytes between output rows
 
 # sin p, cos p, sin(p / 100) and cos(p / 100) for p = 1, 2000000000 and 2147483647, from mpmath at 300 bits.
 SINUSOIDS = [0x3F576AA4, 0x3F0A5140, 0x3C23D657, 0x3F7FFCB9, 0x3F6A2A77, 0x3ECEE77D, 0xBF435A98, 0x3F25728C,
@@ -40,20 +40,20 @@ def selftest(*args, **more):
 
 
 def isas():
-    """Names of all ISAs of this build, and of those that run here."""
+    """Returns the names of all ISAs of this build, and of those that run here."""
     states = re.findall(r"^isa +(\w+): (.*)", run("info").stdout.decode(), re.MULTILINE)
     return [name for name, _ in states], [name for name, state in states if state != "does not run here"]
 
 
 def kept(family=""):
-    """The digests in the sources, one of each check; of all families, or of one."""
+    """Returns the digests in the sources, one per check; of all families, or of one."""
     text = (ROOT / "tools" / "selftest" / "digests.inc").read_text(encoding="utf-8")
     text = text.split(f"/* {family} */")[1].split("/*")[0] if family else text
     return [int(digits, 16) for digits in re.findall(r"0x([0-9a-f]{16}),", text)]
 
 
 def digest(data):
-    """FNV-1a of 64 bits."""
+    """64-bit FNV-1a."""
     value = 0xCBF29CE484222325
     for byte in data:
         value = (value ^ byte) * 0x100000001B3 & (1 << 64) - 1
@@ -61,7 +61,7 @@ def digest(data):
 
 
 def element(value, name):
-    """The bytes of a number in a type of outputs."""
+    """Returns the bytes of a number in an output type."""
     if math.isnan(value):
         return {"f32": b"\0\0\xc0\x7f", "f16": b"\xff\x7f", "bf16": b"\xff\x7f"}[name]
     try:
@@ -75,13 +75,13 @@ def element(value, name):
 
 
 def numbers(digits):
-    """Floats of eight hexadecimal digits each; dashes are a NaN."""
+    """Converts floats of eight hexadecimal digits each; dashes are a NaN."""
     words = re.findall(r"[0-9a-f-]{8}", digits)
     return [math.nan if word[0] == "-" else struct.unpack(">f", bytes.fromhex(word))[0] for word in words]
 
 
 def test_pass():
-    """All checks pass on every ISA, whatever INLAY_ISA says."""
+    """All checks pass on every ISA, for any INLAY_ISA."""
     known, running = isas()
     checks = len(kept())
     page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
@@ -103,14 +103,14 @@ def test_pass():
 
 
 def test_digests():
-    """The sources keep what --digests prints."""
+    """The digests in the sources are those of --digests."""
     result = selftest("--digests")
     text = (ROOT / "tools" / "selftest" / "digests.inc").read_bytes()
     check(result.returncode == 0 and result.stdout == text and len(kept()) > 200, "selftest --digests", result.stderr)
 
 
 def fp8():
-    """The products of E4M3 numbers and E8M0 scales: for each type of outputs a row of all numbers for each scale."""
+    """Returns the products of E4M3 numbers and E8M0 scales: per output type, a row of all numbers for each scale."""
     text = (DATA / "fp8.txt").read_text(encoding="utf-8")
     codes, scales = (numbers(re.search(rf"^{name} (.*)", text, re.MULTILINE)[1]) for name in ("e4m3", "e8m0"))
     rows = {}
@@ -123,11 +123,11 @@ def fp8():
 
 
 def golden():
-    """What other programs gave for the golden checks, in their order: names and bytes."""
+    """Yields the golden results of other programs, in order: names and bytes."""
     yield "FP8 of PyTorch", fp8()
     yield "sinusoids of mpmath", struct.pack("<12I", *SINUSOIDS)
     yield "uniform numbers of Philox", struct.pack("<4f", *((word + 0.5) / 2**32 for word in PHILOX))
-    # Half of the elements are dropped, those whose words are below 2^31; the others are doubled.
+    # Elements with words below 2^31, half of them, are dropped; the others are doubled.
     yield "dropout by Philox", struct.pack("<4f", *(2.0 * (word >= 1 << 31) for word in PHILOX)) + GAP
     demo = (DATA / "demo-n2.txt").read_text(encoding="utf-8").split("call prefill")[1].split("after")[0].splitlines()
     yield "rows of n-grams of Engram", struct.pack("<27i", *(int(row) for line in demo[-9:] for row in line.split()))
@@ -138,7 +138,7 @@ def golden():
 
 
 def test_golden():
-    """The digests of golden checks are those of what other programs gave."""
+    """The digests of golden checks are those of the other programs' results."""
     wanted = list(golden())
     check(len(kept("golden")) == len(wanted) > 18, "golden checks", len(wanted))
     for found, (name, data) in zip(kept("golden"), wanted):
@@ -146,7 +146,7 @@ def test_golden():
 
 
 def build_faults():
-    """The path of selftest_faults.c as a library, or None where the command cannot run with it."""
+    """Returns the path of selftest_faults.c as a library, or None if the command can't run with it."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if len(harness.COMMAND) > 1 or compiler is None:
         return None
@@ -155,13 +155,13 @@ def build_faults():
     built = subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], capture_output=True, text=True)
     if not check(built.returncode == 0, "selftest_faults.c compiles", built.stderr):
         return None
-    # Not so with sanitizers, static commands and those of another architecture.
+    # Preloading fails with sanitizers, static commands and other architectures.
     probe = run("--version", env={"LD_PRELOAD": library})
     return library if probe.stdout == b"inlay 9.8.7\n" else None
 
 
 def test_faults():
-    """Faults are named by ISA and check. One run shows them all, since each takes seconds."""
+    """Failures are reported by ISA and check. One run covers them all, since each takes seconds."""
     library = build_faults()
     if library is None:
         print("skipped: no faults, as the command cannot run with a preloaded library")
@@ -187,7 +187,7 @@ def test_faults():
     if crashing:
         crash = rf"^{crashing} +FAILED plain: gather, scale, positions: dies of signal 4 \("
         check(re.search(crash, text, re.MULTILINE), "a crash", text)
-        # All before it pass but one, which reads a random table.
+        # All before it pass except one, which reads a random table.
         passed = kept().index(kept("plain")[0]) - 1
         check(f"{crashing:9} {passed} of {len(kept())} checks passed" in text, "what passed before a crash", text)
 

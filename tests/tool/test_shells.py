@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Types lines and tabs into a real shell on a pseudo-terminal, and reads what its completion of inlay makes of them.
+"""Types lines and tabs into a real shell on a pseudo-terminal, and reads the completions of inlay.
 
     test_shells.py bash|zsh|fish SCRIPT [EMULATOR ...] PATH/TO/inlay
 
-Prints one line per failure and a count at the end; exit status 77 where the shell is not installed. Standard library only.
+Prints one line per failure and a count at the end; exit status 77 if the shell is not installed. Standard library only.
 """
 
 import os
@@ -21,7 +21,7 @@ import time
 
 TIMEOUT_S = 60
 
-# What is typed before a tab, and what the line becomes; or the words that are listed below it after two tabs.
+# Text typed before a tab, and the resulting line; or the words listed below it after two tabs.
 COMPLETED = {
     "inlay em": "inlay embed ",
     "inlay embed --print": "inlay embed --print-vocab ",
@@ -63,7 +63,7 @@ COMMAND = {"bash": ["bash", "--norc", "--noprofile", "-i"], "zsh": ["zsh", "-f",
 
 
 class Terminal:
-    """A shell on a pseudo-terminal, whose lines are wide enough not to wrap."""
+    """A shell on a pseudo-terminal, wide enough not to wrap."""
 
     def __init__(self, shell, folder, script):
         self.process, self.file = pty.fork()
@@ -75,11 +75,11 @@ class Terminal:
         self.type(SETUP[shell].format(folder=shlex.quote(str(folder)), script=shlex.quote(str(script))) + "\r")
 
     def type(self, text):
-        """Returns what the terminal shows of a text and a comment behind it, both of which are removed in the end."""
+        """Returns the terminal's output for a text followed by a comment; both are removed at the end."""
         self.count += 1
         os.write(self.file, f"{text}#{self.count}\x01\x0b echo end''-{self.count}\r".encode())
         shown, deadline = "", time.monotonic() + TIMEOUT_S
-        while "@" not in shown.partition(f"end-{self.count}")[2]:  # up to the next prompt; the quotes tell input from output
+        while "@" not in shown.partition(f"end-{self.count}")[2]:  # up to the next prompt; the quotes distinguish input from output
             ready, _, _ = select.select([self.file], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 raise TimeoutError(f"after {TIMEOUT_S} s: {shown!r}")
@@ -87,22 +87,22 @@ class Terminal:
         return shown
 
     def completed(self, typed):
-        """The line after a tab."""
+        """Returns the line after a tab."""
         shown = self.type(f"{typed}\t")
         found = re.findall(rf"([^\r\n@]*)#{self.count}", shown)
         line = found[-1] if found else shown
-        while "\b" in line:  # zsh shows a space or slash twice that it may take back
+        while "\b" in line:  # zsh repeats a space or slash that it may remove
             line = re.sub("[^\b]\b", "", line)
         return line
 
     def listed(self, typed):
-        """The words below the line after two tabs."""
+        """Returns the words below the line after two tabs."""
         shown = self.type(f"{typed}\t\t").partition("\n")[2].partition("@")[0]
         return [word for line in shown.splitlines() for word in re.split(r" {2,}", line.partition(" -- ")[0].strip()) if word]
 
 
 class Fish:
-    """fish tells by itself what it would complete."""
+    """fish can print its completions directly."""
 
     def __init__(self, folder, script):
         self.folder, self.script = folder, script
@@ -114,7 +114,7 @@ class Fish:
         return [line.partition("\t")[0] for line in done.stdout.splitlines()]
 
     def completed(self, typed):
-        """The line with the only word that is offered, and a space unless that goes on."""
+        """Returns the line with the only offered word, and a space unless it continues."""
         words = self.listed(typed)
         if len(words) != 1:
             return typed if not words else words
@@ -144,7 +144,7 @@ def main():
         for typed, expected in (COMPLETED | LISTED).items():
             if typed in COMPLETED:
                 found = asked.completed(typed)
-            else:  # some list whole words, and as they are typed
+            else:  # some list whole words, as typed
                 found = sorted(word.rpartition("=")[2].replace("\\", "") for word in asked.listed(typed))
             if found != expected:
                 failed += 1

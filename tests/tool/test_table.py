@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`inlay table`: recipes, lists of positions, types, rotary tables, comparisons: each against formulas written here."""
+"""`inlay table`: recipes, lists of positions, types, rotary tables, comparisons, each against formulas in this file."""
 
 import math
 import os
@@ -9,7 +9,7 @@ from harness import (
     check, check_error, draws_pictures, npy, number_list, parse_npy, png_size, read, run, table, vectors, write,
 )
 
-ULP = 2.0**-24  # half a step of float32 at 1, which is a whole one below 1
+ULP = 2.0**-24  # half a float32 step at 1, and a whole one below 1
 POSITIONS = [0, 1, 2, 9, 100, 4999, 65537]
 
 
@@ -96,7 +96,7 @@ def mae(p, i, d, base):
 
 INTERLEAVED, SPLIT, COS_FIRST = "interleaved", "split", "split-cos-first"
 
-# name: (angle, layout, what becomes of the last column of an odd dim, amplitude of dim)
+# name: (angle, layout, odd-dim policy, amplitude as a function of dim)
 RECIPES = {
     "exact": (numpy_fp64, INTERLEAVED, "formula"),
     "torch-exp": (torch_exp, INTERLEAVED, "error"),
@@ -119,7 +119,7 @@ RECIPES = {
 
 
 def arrange(angles, dim, layout, odd, amplitude=1.0):
-    """The columns of a row: angles [pairs] with the last column as `odd` says."""
+    """Returns the columns of a row: angles [pairs], with the last column by `odd`."""
     factor = f32(amplitude)
     sines = [f32(f32(math.sin(a)) * factor) for a in angles]
     cosines = [f32(f32(math.cos(a)) * factor) for a in angles]
@@ -280,7 +280,7 @@ def float16(x):
 
 
 def bfloat16(x):
-    """The bits of the nearest bfloat16, ties to even. From a double, so that it is rounded once."""
+    """Returns the bits of the nearest bfloat16, ties to even, from a double to round once."""
     if x == 0:
         return 0
     exponent = max(math.frexp(abs(x))[1] - 8, -133)
@@ -332,7 +332,7 @@ def llama3_frequencies(dim, base, factor, length, low=1.0, high=4.0):
 
 
 def rope_cases():
-    """(options, frequencies, attention factor) of dim 16, base 10000."""
+    """Yields (options, frequencies, attention factor) for dim 16, base 10000."""
     dim, base = 16, 10000.0
     plain = [base ** (-2 * i / dim) for i in range(8)]
     stretched = lambda s: [(base * s ** (dim / (dim - 2))) ** (-2 * i / dim) for i in range(8)]
@@ -453,12 +453,12 @@ def test_rope(directory):
 
 
 def step(x):
-    """The distance of neighbouring float32 in the binade of x."""
+    """Returns the spacing of float32 in the binade of x."""
     return 2.0 ** (max(math.frexp(abs(x))[1] - 1, -126) - 23) if x else 2.0**-149
 
 
 def expected_lines(positions, dim, first, second):
-    """[(decade, share, mean, max, place, mean ULP, max ULP, place)], the last for all."""
+    """Returns [(decade, share, mean, max, place, mean ULP, max ULP, place)], the last for all."""
     groups = {}
     for row, position in enumerate(positions):
         decade = len(str(int(abs(position)))) - 1
@@ -490,7 +490,7 @@ def printed_lines(text):
 
 
 def agree(got, expect):
-    """Equal but for the three digits that numbers are printed with."""
+    """Equal up to the three printed digits."""
     number = lambda a, b: abs(a - b) <= 0.006 * abs(b)
     return all(a == b if isinstance(b, str) else number(a, b) for a, b in zip(got[1:], expect[1:]))
 
@@ -519,7 +519,7 @@ def test_compare():
             continue
         output = result.stdout.decode()
         layout = () if "--layout" in options else ("--layout", RECIPES[first][1])
-        # What the second table is to be, said in full.
+        # The full options of the second table.
         arranged = options if options[:1] in (("--base",), ("--amplitude",)) else ()
         a = vectors(*base, "--recipe", first, *options)[1]
         b = vectors(*base, "--recipe", second, *layout, *arranged, *more)[1]

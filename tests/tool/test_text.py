@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Text vectorization and the golden tensor: what `inlay embed` makes of texts."""
+"""Text vectorization and the golden tensor of `inlay embed`."""
 
 import os
 import re
@@ -11,7 +11,7 @@ DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data")
 
 
 def vocab(*texts, more=()):
-    """The words of the vocabulary, by id."""
+    """Returns the words of the vocabulary, by id."""
     args = [part for text in texts for part in ("--text", text)]
     result = run("embed", *args, "--print-vocab", *more)
     check(result.returncode == 0, f"vocabulary of {texts}", result.stderr)
@@ -21,7 +21,7 @@ def vocab(*texts, more=()):
 
 
 def ids(directory, *args):
-    """The ids themselves, through a table whose row `id` is [id]."""
+    """Returns the ids, through a table with [id] in row `id`."""
     path = write(os.path.join(directory, "identity.npy"), table([[float(i)] for i in range(64)]))
     shape, values = vectors("embed", *args, "--table", path, "--positions", "none")
     length = shape[1] if len(shape) == 3 else 0
@@ -80,7 +80,7 @@ def test_ids(directory):
 
 
 def golden():
-    """(sentences, ids, values) of the tutorial's data file."""
+    """Returns (sentences, ids, values) of the tutorial's data file."""
     sentences, rows, values = [], [], []
     for line in read(os.path.join(DATA, "keras-tutorial-part-2.txt")).decode("ascii").splitlines():
         kind, _, rest = line.partition(" ")

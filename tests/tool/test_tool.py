@@ -4,7 +4,7 @@
 
     test_tool.py [EMULATOR ...] PATH/TO/inlay
 
-Prints one line per failure and a count at the end; exits 1 where something failed. Standard library only.
+Prints one line per failure and a count at the end; exits with 1 if anything failed. Standard library only.
 """
 
 import os
@@ -142,7 +142,7 @@ USAGE = [
     ((*TABLE, "--inv-freq", "1,x"), "--inv-freq '1,x': 'x' is not a number"),
     ((*TABLE, "--inv-freq", "1,-2"), "--inv-freq '1,-2': number 2, -2, must be from 0 to 2147483648"),
     ((*TABLE, "--inv-freq", "1,2", "--base", "9"), "--base has no effect with --inv-freq"),
-    ((*TABLE, "--inv-freq", "1,2", "--spacing", "half"), "--spacing", "--inv-freq gives others"),
+    ((*TABLE, "--inv-freq", "1,2", "--spacing", "half"), "--spacing", "--inv-freq gives other frequencies"),
     ((*TABLE, "--inv-freq", "1,2", "--spacing", "half", "--shift", "1"), "--spacing"),
     ((*TABLE, "--inv-freq", "1,2", "--shift", "1"), "--shift only applies to"),
     ((*TABLE, "--inv-freq", "1,2", "--recipe", "ggml"), "--recipe ggml defines its own frequencies"),
@@ -258,7 +258,7 @@ def test_usage():
 
 
 def test_names():
-    """Names in another case, with other separators and by their synonyms are those of the library."""
+    """Names in another case, with other separators and synonyms are accepted as in the library."""
     table = ("table", "--dim", "4", "--positions", "0:2")
     for option, name, *others in ("dtype", "float16", "f16", "FP16", "half"), ("dtype", "bfloat16", "BF16"), \
             ("recipe", "torch-exp", "Torch_Exp", "torchexp"), ("layout", "split-cos-first", "split_cos_first"), \
@@ -289,7 +289,7 @@ def test_help():
 
 
 def isas(env=None):
-    """(the ISA in use, all that run, all output) of `inlay info`."""
+    """Returns (the ISA in use, all that run, all output) of `inlay info`."""
     text = run("info", env=env).stdout.decode()
     states = [line.split()[1:] for line in text.splitlines() if line.startswith("isa ")]
     runs = [name.rstrip(":") for name, *state in states if state in (["in", "use"], ["runs"])]
@@ -319,7 +319,7 @@ def test_info():
 
 
 def test_defaults():
-    """What the header promises: 4096 positions, or what 64 MiB hold."""
+    """As documented in the header: 4096 positions, capped at 64 MiB."""
     for args, dim in ((), 512), (("--dim", "1"), 1), (("--dim", "5000"), 5000):
         text = run("info", *args).stdout.decode()
         cached = min(4096, (64 << 20) // (4 * dim))
@@ -336,7 +336,7 @@ def test_defaults():
 
 
 def test_threads():
-    """Work large enough to be shared gives the same bytes on any number of threads."""
+    """Work large enough to be split gives the same bytes for any number of threads."""
     ids = " ".join(str(i * 7919 % 400) for i in range(400))
     embed = ("embed", "--ids", ids, "--ids", ids, "--dim", "512", "--table", "random")
     table = ("table", "--dim", "130")
@@ -359,7 +359,7 @@ def test_threads():
 
 
 def test_explain():
-    """The plan has a line for each decision, and says why."""
+    """The plan has a line per decision, with the reason."""
     keys = ["isa:", "route:", "positions:", "post-ops:", "stores:", "prefetch:", "parts:"]
     learned = os.path.abspath("learned.npy")
     harness.write(learned, harness.table([[0.0] * 4] * 9))
