@@ -34,8 +34,8 @@ static _Alignas(64) float table[VOCAB * DIM], out[WIDE_ROWS * WIDE_DIM];
 static int8_t codes[VOCAB * DIM];
 static float scales[VOCAB];
 static int32_t ids[NARROW_ROWS];
-static inlay_table tokens, narrow, wide, quantised;
-static inlay_layer *layer, *quantised_layer;
+static inlay_table tokens, narrow, wide, quantized;
+static inlay_layer *layer, *quantized_layer;
 static inlay_sinusoid *sinusoid, *far_sinusoid;
 
 static void require(inlay_status status)
@@ -74,7 +74,7 @@ static __attribute__((noinline)) void count_forward_batch(void)
 
 static __attribute__((noinline)) void count_forward_int8(void)
 {
-    forward(quantised_layer, BATCH, SEQ);
+    forward(quantized_layer, BATCH, SEQ);
 }
 
 static __attribute__((noinline)) void count_gather_one_token(void)
@@ -155,9 +155,9 @@ static void prepare(void)
     tokens = inlay_table_f32(table, VOCAB, DIM);
     narrow = inlay_table_f32(table, VOCAB, NARROW_DIM);
     wide = inlay_table_f32(table, WIDE_VOCAB, WIDE_DIM);
-    quantised = inlay_table_i8(codes, scales, VOCAB, DIM);
+    quantized = inlay_table_i8(codes, scales, VOCAB, DIM);
     layer = make_layer(&tokens);
-    quantised_layer = make_layer(&quantised);
+    quantized_layer = make_layer(&quantized);
     sinusoid = make_sinusoid(TABLE_DIM);
     far_sinusoid = make_sinusoid(FAR_DIM);
 }

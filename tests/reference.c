@@ -478,7 +478,7 @@ static double sum_in_lanes(const float *row, size_t dim, bool squares, double me
     return lane[0];
 }
 
-static void normalise(const inlay_layer_spec *spec, float *row, size_t dim)
+static void normalize(const inlay_layer_spec *spec, float *row, size_t dim)
 {
     double mean = 0, squares = sum_in_lanes(row, dim, true, 0), spread = squares / (double)dim;
     if (spec->norm == INLAY_NORM_LAYER) {
@@ -523,7 +523,7 @@ static void finish(const inlay_layer_spec *spec, const inlay_batch *batch, float
 {
     size_t dim = spec->tokens->dim;
     if (spec->norm != INLAY_NORM_NONE)
-        normalise(spec, row, dim);
+        normalize(spec, row, dim);
     double threshold = nearbyint((double)batch->dropout * 0x1p32);
     for (size_t column = 0; threshold > 0 && column < dim; column++) {
         uint32_t word = philox_word((uint64_t)index * dim + column, batch->dropout_key, batch->dropout_offset);

@@ -253,7 +253,7 @@ START_TEST(memory_in_use_moves_to_huge_pages)
     /* The kernel's own khugepaged may move more of them meanwhile. */
     EXPECT(count >= huge && bytes_in_huge_pages(region) >= count, "%zu bytes were moved, %zu lie in huge pages", count,
            bytes_in_huge_pages(region));
-    EXPECT(count <= (PAGES - 2) * huge, "%zu bytes were moved, with neighbours", count);
+    EXPECT(count <= (PAGES - 2) * huge, "%zu bytes were moved, with neighbors", count);
     EXPECT_STATUS(inlay_huge_pages_collapse(region + huge, (PAGES - 1) * huge, &again), INLAY_OK);
     EXPECT(again >= count, "%zu bytes lie in huge pages, not %zu", again, count);
     EXPECT_STATUS(inlay_huge_pages_collapse(region + huge, (PAGES - 1) * huge, NULL), INLAY_OK);

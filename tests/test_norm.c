@@ -21,9 +21,9 @@ static size_t nth_dim(size_t i)
 
 /* ---- Norms ------------------------------------------------------------------------------------------------------ */
 
-/* Options of a norm that scales rows to a root mean square of 1. UNIT, without CENTRED, scales them to a length of
+/* Options of a norm that scales rows to a root mean square of 1. UNIT, without CENTERED, scales them to a length of
    1. */
-enum { CENTRED = 1, SCALED = 2, SHIFTED = 4, IN_PLACE = 8, UNIT = 16, ALL_TERMS = 32 };
+enum { CENTERED = 1, SCALED = 2, SHIFTED = 4, IN_PLACE = 8, UNIT = 16, ALL_TERMS = 32 };
 
 struct norm_case {
     size_t dim, padding;
@@ -74,7 +74,7 @@ static void fill(struct random *random, unsigned char *row, size_t dim, enum con
 
 static inlay_norm norm_of(unsigned terms)
 {
-    return terms & CENTRED ? INLAY_NORM_LAYER : terms & UNIT ? INLAY_NORM_L2 : INLAY_NORM_RMS;
+    return terms & CENTERED ? INLAY_NORM_LAYER : terms & UNIT ? INLAY_NORM_L2 : INLAY_NORM_RMS;
 }
 
 static void run_norm(const struct inlay_kernels *kernels, const struct norm_case *c, const unsigned char *rows,
@@ -146,7 +146,7 @@ START_TEST(norms_of_every_dim_against_both_guard_pages)
                     .padding = paddings[(i + terms) % 3],
                     .placement = (enum placement)at,
                     .terms = terms,
-                    .epsilon = terms & CENTRED ? 1e-5f : 1e-12f,
+                    .epsilon = terms & CENTERED ? 1e-5f : 1e-12f,
                 };
                 check_norm(&c, ORDINARY, i * ALL_TERMS + terms);
             }
@@ -162,7 +162,7 @@ START_TEST(norms_at_every_alignment)
                 .padding = offset % 5,
                 .placement = INSIDE,
                 .offset = offset,
-                .terms = (offset % 2 == i % 2 ? CENTRED : 0) | (offset % 3 > 0 ? SCALED : 0) |
+                .terms = (offset % 2 == i % 2 ? CENTERED : 0) | (offset % 3 > 0 ? SCALED : 0) |
                          (offset % 7 > 1 ? SHIFTED : 0) | (offset % 4 == 0 ? IN_PLACE : 0) |
                          (offset % 5 == 0 ? UNIT : 0),
                 .epsilon = 1e-6f,
@@ -261,7 +261,7 @@ START_TEST(norms_are_rounded_once)
     double worst = 0;
     for (size_t i = 0; i < DIMS * 5; i++)
         for (inlay_norm norm = INLAY_NORM_LAYER; norm <= INLAY_NORM_L2; norm++) {
-            const bool centred = norm == INLAY_NORM_LAYER;
+            const bool centered = norm == INLAY_NORM_LAYER;
             size_t dim = nth_dim(i / 5);
             struct random random = {i};
             if (i % 5 > 0)
@@ -273,7 +273,7 @@ START_TEST(norms_are_rounded_once)
             const float epsilon = 1e-5f;
             long double mean = 0, magnitude = 0, squares = 0;
             for (size_t column = 0; column < dim; column++) {
-                mean += centred ? (long double)row[column] : 0;
+                mean += centered ? (long double)row[column] : 0;
                 magnitude += fabsl((long double)row[column]);
             }
             mean /= (long double)dim;
@@ -285,8 +285,8 @@ START_TEST(norms_are_rounded_once)
                 factor = 1 / fmaxl(sqrtl(squares), (long double)epsilon);
             norm_row(row, dim, norm, epsilon, gamma, beta, out);
             double u = 0x1p-53, n = (double)dim / 16 + 8;
-            double mean_error = centred ? n * u * (double)magnitude : 0;
-            double factor_error = (centred ? 258 : 1) * n * u + mean_error * mean_error * (double)(factor * factor);
+            double mean_error = centered ? n * u * (double)magnitude : 0;
+            double factor_error = (centered ? 258 : 1) * n * u + mean_error * mean_error * (double)(factor * factor);
             for (size_t column = 0; column < dim; column++) {
                 long double normal = (row[column] - mean) * factor, wanted = normal * gamma[column] + beta[column];
                 double error = (double)fabsl(normal) * (factor_error / 2 + 6 * u) + mean_error * (double)factor;

@@ -232,7 +232,7 @@ START_TEST(a_stack_of_64_kib_is_enough)
     EXPECT(on_stack.status == INLAY_OK && is_expected(on_stack.out), "wrong on a stack of its own");
     arena_free(&stack);
 #else
-    printf("skipped the bound of the stack: sanitized, or not optimised\n");
+    printf("skipped the bound of the stack: sanitized, or not optimized\n");
 #endif
 }
 END_TEST

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Settings of Sphinx for the site, and the links that it adds: names of the C API in text and code lead to their
-comments. commands/docs.sh says where the XML of Doxygen and the pages made by prepare.py are."""
+"""Sphinx settings of the site, and links from names of the C API in text and code to their documentation.
+commands/docs.sh sets the paths of Doxygen's XML and of the pages made by prepare.py."""
 
 import os
 import pathlib
@@ -45,7 +45,8 @@ NAME = re.compile(r"\b(?:inlay_\w+(?:\.\w+)?|INLAY_[A-Z0-9_]+)(?:\(\))?")
 
 
 def api_objects(env):
-    """The page and anchor of each name of the C API: functions, types, fields as struct.field, enum values, macros."""
+    """Returns the page and anchor of each name of the C API: functions, types, fields as struct.field, enum values,
+    macros."""
     found = {}
     for name, _, kind, page, anchor, _ in env.get_domain("c").get_objects():
         found[name] = (page, anchor)
@@ -55,7 +56,7 @@ def api_objects(env):
 
 
 def linked(app, page, text, known, wrap):
-    """The nodes of a text in which each known name of the API is a link; None if there is no such name."""
+    """Returns the nodes of a text with links for known names of the API, or None if there are none."""
     parts, end = [], 0
     for match in NAME.finditer(text):
         name = match.group().removesuffix("()")
@@ -71,7 +72,7 @@ def linked(app, page, text, known, wrap):
 
 
 def is_plain(node):
-    """Whether a text may become a link: not in one, nor in a heading, a signature or a block of code."""
+    """True if a text may become a link: it is not in a link, a heading, a signature or a block of code."""
     while node is not None:
         if isinstance(node, (nodes.reference, nodes.title, nodes.literal_block)) or node.tagname.startswith("desc_sig"):
             return False
@@ -95,7 +96,7 @@ def link_api_names(app, tree, page):
 
 
 def improve_api_pages(_, tree):
-    """Code in comments of the headers is C, parameters are elements of their own, and dashes are dashes."""
+    """Marks code in header comments as C, makes parameters separate elements, and restores dashes."""
     for block in tree.findall(nodes.literal_block):
         if "language" not in block and block.source is None and any(p.tagname == "desc" for p in parents(block)):
             block["language"] = "c"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Makes a page of each public header, in the order of the header: its sections, which begin at a comment line
-`/* ---- Title ---- */`, the comment below such a line, and what breathe makes of each public name."""
+"""Makes a page of each public header, in its order. Sections start at a comment line `/* ---- Title ---- */`, followed
+by the comment below it and by breathe's output for each public name."""
 
 import re
 import xml.etree.ElementTree
@@ -13,7 +13,7 @@ GUARD = re.compile(r"^INLAY_[A-Z]+_H$")
 
 
 def names_of(xml_folder, header):
-    """The public names of a header as (line, kind, name)."""
+    """Returns the public names of a header as (line, kind, name)."""
     root = xml.etree.ElementTree.parse(xml_folder / f"{header}_8h.xml").getroot()
     for member in root.iter("memberdef"):
         name = member.findtext("name")
@@ -25,7 +25,7 @@ def names_of(xml_folder, header):
 
 
 def undocumented(xml_folder, header):
-    """The enum values without a comment, about which Doxygen says nothing."""
+    """Returns the enum values without a comment, which Doxygen does not report."""
     root = xml.etree.ElementTree.parse(xml_folder / f"{header}_8h.xml").getroot()
     for value in root.iter("enumvalue"):
         if not any("".join(value.find(tag).itertext()).strip() for tag in ("briefdescription", "detaileddescription")):
@@ -38,7 +38,7 @@ def directive(kind, name):
 
 
 def page(text, xml_folder, header):
-    """The Markdown of the page of a header whose text is given."""
+    """Returns the Markdown page of a header with this text."""
     parts = [f"# {header}.h\n", f"`#include <inlay/{header}.h>`\n",
              f"```{{doxygenfile}} {header}.h\n:sections: briefdescription detaileddescription\n```\n"]
     names = sorted(names_of(xml_folder, header))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Draws the pictures of the site as SVG, each for light and for dark pages: from the kept runs of bench/results and from
-the tables of docs/performance.md, so that no picture can differ from the figures beside it."""
+"""Draws the pictures of the site as SVG, for light and dark pages: from the saved runs in bench/results and from the
+tables of docs/performance.md, so pictures always match the numbers on their page."""
 
 import contextlib
 import io
@@ -12,31 +12,31 @@ import matplotlib
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt  # noqa: E402  pylint: disable=wrong-import-position
 
-# Narrow, with large letters: a phone shows a picture at half of its size.
+# Narrow, with large letters: a phone shows a picture at half its size.
 WIDTH = 5.6
 THEMES = {
     "light": {"text": "#1f2328", "grid": "#d5d9de", "muted": "#8b929a"},
     "dark": {"text": "#d8dbe0", "grid": "#3a3f45", "muted": "#8b929a"},
 }
-# Okabe and Ito's colours and a marker each, so that series differ without colours too.
+# Okabe and Ito's colors and a marker each, to distinguish series without colors too.
 SERIES = [("#3b8fd0", "o"), ("#e0762a", "s"), ("#1aa37a", "D"), ("#cc79a7", "^"), ("#b59a00", "v"), ("#56b4e9", "P")]
 ISAS = ("avx512", "avx2", "neon")
-RATIO_MOST = 2  # a larger ratio is drawn at the edge with its number
+RATIO_MOST = 2  # larger ratios are drawn at the edge with their number
 TYPES = ["f16", "bf16", "i8", "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped", "u4_grouped_flat", "q8_0", "q4_0"]
 
 
 @contextlib.contextmanager
 def picture(drawn, name, theme, height):
-    colours = THEMES[theme]
+    colors = THEMES[theme]
     style = {
         "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 10, "svg.hashsalt": name,
-        "text.color": colours["text"], "axes.labelcolor": colours["text"], "xtick.color": colours["text"],
-        "ytick.color": colours["text"], "axes.edgecolor": colours["muted"], "grid.color": colours["grid"],
+        "text.color": colors["text"], "axes.labelcolor": colors["text"], "xtick.color": colors["text"],
+        "ytick.color": colors["text"], "axes.edgecolor": colors["muted"], "grid.color": colors["grid"],
         "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
     }
     with plt.rc_context(style):
         figure, axes = plt.subplots(figsize=(WIDTH, height), layout="constrained")
-        yield axes, colours
+        yield axes, colors
         text = io.StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
         drawn.append((f"{name}-{theme}", text.getvalue()))
@@ -44,7 +44,7 @@ def picture(drawn, name, theme, height):
 
 
 def kept_runs(source):
-    """Returns (title, rows, isa) for each CPU whose run is kept, and each of its ISAs."""
+    """Returns (title, rows, isa) for each CPU with a saved run, and each of its ISAs."""
     sys.path.insert(0, str(source / "bench"))
     import results  # pylint: disable=import-outside-toplevel,import-error
 
@@ -62,21 +62,21 @@ def legend(axes, columns=1):
 
 
 def draw_cpus(drawn, theme, runs):
-    """The table of results: a line for each row of it, a marker for each CPU and ISA."""
+    """Draws the table of results: a line per row, a marker per CPU and ISA."""
     import saved  # pylint: disable=import-outside-toplevel,import-error
 
-    with picture(drawn, "cpus", theme, 0.27 * len(saved.LINES) + 0.9 + 0.2 * len(runs)) as (axes, colours):
-        for (title, rows, isa), (colour, marker) in zip(runs, SERIES):
+    with picture(drawn, "cpus", theme, 0.27 * len(saved.LINES) + 0.9 + 0.2 * len(runs)) as (axes, colors):
+        for (title, rows, isa), (color, marker) in zip(runs, SERIES):
             cells = [saved.cell(rows, isa, *which) for _, *which in saved.LINES]
             known = [(float(cell), at) for at, cell in enumerate(cells) if cell]
-            axes.scatter([min(ratio, RATIO_MOST) for ratio, _ in known], [at for _, at in known], s=34, c=colour,
+            axes.scatter([min(ratio, RATIO_MOST) for ratio, _ in known], [at for _, at in known], s=34, c=color,
                          marker=marker, label=title, zorder=3, alpha=0.9)
             for ratio, at in known:
                 if ratio > RATIO_MOST:
-                    shift = -12 - 26 * SERIES.index((colour, marker))
+                    shift = -12 - 26 * SERIES.index((color, marker))
                     axes.annotate(f"{ratio:.1f}", (RATIO_MOST, at), (shift, 0), textcoords="offset points", fontsize=9,
-                                  color=colour, ha="right", va="center")
-        axes.axvline(1, color=colours["text"], linewidth=1)
+                                  color=color, ha="right", va="center")
+        axes.axvline(1, color=colors["text"], linewidth=1)
         axes.set_yticks(range(len(saved.LINES)), [said for said, *_ in saved.LINES], fontsize=9)
         axes.set_ylim(len(saved.LINES) - 0.5, -0.5)
         axes.set_xlim(0.7, RATIO_MOST + 0.05)
@@ -86,13 +86,13 @@ def draw_cpus(drawn, theme, runs):
 
 
 def draw_tokens(drawn, theme, runs):
-    """The fused pass from few tokens to many."""
-    with picture(drawn, "tokens", theme, 3.4 + 0.2 * len(runs)) as (axes, colours):
-        for (title, rows, isa), (colour, marker) in zip(runs, SERIES):
+    """Draws the fused pass from few tokens to many."""
+    with picture(drawn, "tokens", theme, 3.4 + 0.2 * len(runs)) as (axes, colors):
+        for (title, rows, isa), (color, marker) in zip(runs, SERIES):
             own = [row for row in rows if row.isa == isa and row.kernel == "embed" and row.shape.startswith("b10_s")]
-            axes.plot([row.tokens for row in own], [row.ratio for row in own], color=colour, marker=marker, markersize=5,
+            axes.plot([row.tokens for row in own], [row.ratio for row in own], color=color, marker=marker, markersize=5,
                       label=title)
-        axes.axhline(1, color=colours["text"], linewidth=1)
+        axes.axhline(1, color=colors["text"], linewidth=1)
         axes.set_xscale("log")
         axes.set_ylim(0.8, None)
         axes.set_xlabel("tokens of a call")
@@ -102,15 +102,15 @@ def draw_tokens(drawn, theme, runs):
 
 
 def draw_types(drawn, theme, runs):
-    """Rows of each element type, beside a loop that reads the same bytes and writes as many floats."""
-    with picture(drawn, "types", theme, 0.38 * len(TYPES) + 0.9 + 0.2 * len(runs)) as (axes, colours):
+    """Draws rows of each element type, relative to a loop that reads the same bytes and writes as many floats."""
+    with picture(drawn, "types", theme, 0.38 * len(TYPES) + 0.9 + 0.2 * len(runs)) as (axes, colors):
         height = 0.8 / max(len(runs), 1)
-        for at, ((title, rows, isa), (colour, _)) in enumerate(zip(runs, SERIES)):
+        for at, ((title, rows, isa), (color, _)) in enumerate(zip(runs, SERIES)):
             own = {row.kernel: row for row in rows if row.isa == isa and row.shape == "b32_s512_d1024_v32000_stored"}
             known = [(i, own[f"embed_{name}"]) for i, name in enumerate(TYPES) if f"embed_{name}" in own]
             axes.barh([i - 0.4 + height * (at + 0.5) for i, _ in known], [row.over_streams or row.ratio for _, row in known],
-                      height * 0.92, color=colour, label=title)
-        axes.axvline(1, color=colours["text"], linewidth=1)
+                      height * 0.92, color=color, label=title)
+        axes.axvline(1, color=colors["text"], linewidth=1)
         axes.set_yticks(range(len(TYPES)), TYPES, fontsize=9)
         axes.set_ylim(len(TYPES) - 0.5, -0.5)
         axes.grid(axis="x", linewidth=0.7)
@@ -119,7 +119,7 @@ def draw_types(drawn, theme, runs):
 
 
 def table_of(page, heading):
-    """The first table below a heading of a page, as lists of cells."""
+    """Returns the first table below a heading of a page, as lists of cells."""
     text = page[page.index(f"\n{heading}\n") :]
     lines = re.search(r"(?:^\|.*\|\n)+", text, re.MULTILINE).group().splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
@@ -127,15 +127,15 @@ def table_of(page, heading):
 
 
 def draw_recipes(source, drawn, theme):
-    """How far the tables of frameworks are from the exact ones, from the table of the page."""
+    """Draws the differences of frameworks' tables from the exact ones, from the table of the page."""
     page = (source / "docs/recipes.md").read_text(encoding="utf-8")
     head, rows = table_of(page, "## How far from the exact formula")
     positions = [int(cell.replace(",", "")) for cell in head[1:]]
     chosen = [row for row in rows if any(f"`{name}`" in row[0] for name in ("torch-exp", "torch-div", "numpy-fp64"))]
     with picture(drawn, "recipes", theme, 3.6 + 0.2 * len(chosen)) as (axes, _):
-        for (name, *cells), (colour, marker) in zip(chosen, SERIES):
+        for (name, *cells), (color, marker) in zip(chosen, SERIES):
             known = [(position, float(cell)) for position, cell in zip(positions, cells) if float(cell) > 0]
-            axes.plot(*zip(*known), color=colour, marker=marker, label=name.replace("`", ""))
+            axes.plot(*zip(*known), color=color, marker=marker, label=name.replace("`", ""))
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlabel("position")
@@ -145,7 +145,7 @@ def draw_recipes(source, drawn, theme):
 
 
 def draw_all(source):
-    """Returns pairs of a name and the text of its SVG."""
+    """Returns pairs of a picture's name and its SVG."""
     drawn = []
     runs = kept_runs(source)
     for theme in THEMES:

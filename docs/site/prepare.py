@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Makes the folder of pages that Sphinx builds the site from, out of the tree.
+"""Makes the folder of pages that Sphinx builds the site from.
 
     prepare.py SOURCE DOXYGEN_XML PAGES
 
-The pages are those of docs/ and of the folders beside it, where a code host shows them too; this only copies them, with
-their links changed to where things lie on the site: headers become pages of the C API, other files listings. It draws
-pictures from kept runs of the benchmark. Exit status: 1 if a public name has no comment or a link leads nowhere.
+The pages are those in docs/ and the other folders, as shown by a code host. They are copied with their links changed to
+the site: headers become pages of the C API, other files listings. Also draws pictures from saved benchmark runs. Exit
+status: 1 if a public name has no comment or a link is broken.
 """
 
 import os
@@ -36,7 +36,7 @@ IMAGE = "```{{image}} /pictures/{name}-{theme}.svg\n:class: only-{theme}\n:alt: 
 
 
 class Site:
-    """What is written, and where things of the tree lie on the site."""
+    """The written pages, and the places of files on the site."""
 
     def __init__(self, source, pages):
         self.source, self.pages = source, pages
@@ -45,7 +45,7 @@ class Site:
         self.faults = []
 
     def place_of(self, path):
-        """The page that stands for a file or folder of the tree, both relative."""
+        """Returns the page for a file or folder of the tree, both relative."""
         if path in PAGES:
             return PAGES[path]
         if path.startswith("docs/") and path.endswith(".md"):
@@ -62,7 +62,7 @@ class Site:
         return f"source/{path}.md"
 
     def rewritten(self, text, path, place):
-        """The text of a page with links as they must be on the site."""
+        """Returns the text of a page with its links changed for the site."""
 
         def replace(match):
             target, _, anchor = match.group(2).partition("#")
@@ -84,7 +84,7 @@ class Site:
         return "".join(parts)
 
     def write(self, place, text):
-        """Writes a file unless it is there already: Sphinx reads only those again that have changed."""
+        """Writes a file unless it is unchanged, as Sphinx rereads changed files."""
         file = self.pages / place
         self.written.add(file)
         if file.exists() and file.read_text(encoding="utf-8") == text:
@@ -93,7 +93,7 @@ class Site:
         file.write_text(text, encoding="utf-8")
 
     def remove_others(self):
-        """Removes what an older run wrote and this one did not, and what Sphinx made of it."""
+        """Removes files that only an older run wrote, and Sphinx's output for them."""
         for file in self.pages.rglob("*"):
             if file.is_file() and file not in self.written:
                 file.unlink()
@@ -105,7 +105,7 @@ class Site:
         self.write(place, self.rewritten(text, path, place))
 
     def write_listings(self):
-        """A page for each file that a page links to; a folder lists its files, which are pages too."""
+        """Writes a page for each linked file; a folder lists its files, which are pages too."""
         done = set()
         while self.listings - done:
             path = min(self.listings - done)

@@ -187,7 +187,7 @@ static void expect_tokens(inlay_table view, inlay_status wanted)
         expect_tokens(changed, wanted);                                                                                \
     } while (0)
 
-START_TEST(quantised_views)
+START_TEST(quantized_views)
 {
     static unsigned char bytes[4096];
     for (inlay_element_type type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++) {
@@ -288,7 +288,7 @@ START_TEST(extents_of_tables)
 END_TEST
 
 /* Zero points must be in all extents or in none, scales in each. */
-START_TEST(extents_of_quantised_tables)
+START_TEST(extents_of_quantized_tables)
 {
     static unsigned char bytes[4096];
     inlay_table_extent extents[] = {{bytes, bytes, bytes, 0}, {bytes, bytes, bytes, 1}};
@@ -647,7 +647,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of tables", make_fixture, free_fixture, plain_operations, fields_of_views,
-                     sizes_of_structs, quantised_views, shards, extents_of_tables, extents_of_quantised_tables,
+                     sizes_of_structs, quantized_views, shards, extents_of_tables, extents_of_quantized_tables,
                      extents_beside_outputs, constructors_fill_in_every_field, ids_at_the_edge_of_int32,
                      bad_ids_of_many, views_in_their_outputs, scaling_in_place, random_tables, names_of_types);
 }

@@ -158,8 +158,8 @@ class Torch:
     def largest(self, out):
         """Returns the largest magnitude of each row: normalized, times the weight, plus the bias."""
         scaled = (out - self._bias.numpy()).astype(numpy.float64)
-        normalised = scaled / self._weight.numpy()
-        return numpy.abs(numpy.stack([normalised, scaled, out])).max(axis=(0, 2))
+        normalized = scaled / self._weight.numpy()
+        return numpy.abs(numpy.stack([normalized, scaled, out])).max(axis=(0, 2))
 
 
 def distance(found, expected, largest):

@@ -148,8 +148,8 @@ def exact_norm(norm, sums):
     gamma = norm.weight.detach().double()
     beta = torch.zeros_like(gamma) if norm.bias is None else norm.bias.detach().double()
     epsilon = float(numpy.float32(norm.eps))  # as PyTorch passes it to its kernel
-    normalised = torch.nn.functional.layer_norm(sums, gamma.shape, None, None, epsilon)
-    rows = (normalised, normalised * gamma, normalised * gamma + beta)
+    normalized = torch.nn.functional.layer_norm(sums, gamma.shape, None, None, epsilon)
+    rows = (normalized, normalized * gamma, normalized * gamma + beta)
     return rows[-1], torch.stack([row.abs().amax(-1, keepdim=True) for row in rows]).amax(0)
 
 

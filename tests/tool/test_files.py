@@ -266,7 +266,7 @@ def test_pictures(directory):
 def test_pixels(directory, picture):
     """Averaging and colors."""
 
-    def colours(*args):
+    def colors(*args):
         """Counts each color, without the ink of text and lines."""
         run("embed", *args, "--positions", "none", "--plot", picture, "--force")
         rows = png_rows(read(picture))
@@ -276,18 +276,18 @@ def test_pixels(directory, picture):
                 count[row[i : i + 3]] = count.get(row[i : i + 3], 0) + 1
         return count
 
-    names = {"white": b"\xff\xff\xff", "grey": b"\x8a\x8a\x8a", "red": b"\x90\x0c\x18", "blue": b"\x00\x46\x8a"}
+    names = {"white": b"\xff\xff\xff", "gray": b"\x8a\x8a\x8a", "red": b"\x90\x0c\x18", "blue": b"\x00\x46\x8a"}
     waves = write(os.path.join(directory, "waves.npy"), table([[1.0, 3.0] * 2050 + [2.0]]))
-    found = colours("--ids", "0", "--table", waves)
+    found = colors("--ids", "0", "--table", waves)
     found.pop(names["white"])
     check(max(found.values()) >= 1026 * 40, "pairs of columns are averaged together", sorted(found.values())[-3:])
     constant = write(os.path.join(directory, "half.npy"), table([[0.5] * 2801]))
-    found = colours("--ids", "0", "--table", constant)
+    found = colors("--ids", "0", "--table", constant)
     found.pop(names["white"])
     check(max(found.values()) >= 701 * 40, "a cell that is cut has the mean of its part", sorted(found.values())[-3:])
     signs = write(os.path.join(directory, "signs.npy"), table([[-2.0, 2.0, float("nan")]]))
-    found = colours("--ids", "0", "--table", signs)
-    for name in "blue", "red", "grey":
+    found = colors("--ids", "0", "--table", signs)
+    for name in "blue", "red", "gray":
         check(found.get(names[name], 0) > 1000, f"a picture of -2, 2 and NaN has {name}", found.get(names[name]))
     check(found.get(names["red"], 0) > found.get(names["blue"], 0) * 0.8, "the scale is symmetric")
     words = [part for i in range(3) for part in ("--text", " ".join(f"w{i * 40 + j}" for j in range(40)))]

@@ -256,9 +256,9 @@ static int draw(struct embedding *e)
     const struct tokens *tokens = &e->tokens;
     const float *values = e->result.elements;
     size_t length = tokens->length, dim = e->spec->tokens->dim;
-    bool labelled = tokens->words != NULL && length <= HEAT_LABELLED;
+    bool labeled = tokens->words != NULL && length <= HEAT_LABELED;
     struct heat *heat = &e->heat;
-    heat_init(heat, tokens->sequences, length, dim, labelled);
+    heat_init(heat, tokens->sequences, length, dim, labeled);
     for (size_t i = 0; i < tokens->sequences; i++)
         heat_add(heat, i, 0, length, values + i * length * dim);
 
@@ -269,9 +269,9 @@ static int draw(struct embedding *e)
         .heat = heat,
         .title = title,
         .subtitle = subtitle,
-        .row_name = labelled || options->positions == POSITIONS_NONE ? "token" : "position",
+        .row_name = labeled || options->positions == POSITIONS_NONE ? "token" : "position",
         .first_row = options->positions == POSITIONS_NONE ? 0 : options->start,
-        .label = labelled ? token_label : NULL,
+        .label = labeled ? token_label : NULL,
         .context = tokens,
     };
     return plot_write(&e->outputs.plot, &plot);

@@ -33,17 +33,17 @@ static int cell_pixels(size_t room, size_t cells, int least, int most)
 }
 
 /* Returns the layout with `across` panels side by side. */
-static struct heat arrange(size_t panels, size_t across, size_t rows, size_t columns, bool labelled)
+static struct heat arrange(size_t panels, size_t across, size_t rows, size_t columns, bool labeled)
 {
-    struct heat heat = {.panels = panels, .across = across, .rows = rows, .columns = columns, .labelled = labelled};
+    struct heat heat = {.panels = panels, .across = across, .rows = rows, .columns = columns, .labeled = labeled};
     size_t down = divide_up(panels, across);
-    heat.row_step = labelled ? 1 : divide_up(rows, SHRINK_HEIGHT / down);
+    heat.row_step = labeled ? 1 : divide_up(rows, SHRINK_HEIGHT / down);
     heat.column_step = column_step_for(columns, SHRINK_WIDTH / across);
     heat.cell_rows = divide_up(rows, heat.row_step);
     heat.cell_columns = divide_up(columns, heat.column_step);
     heat.cell_width = cell_pixels(GROW_WIDTH / across, heat.cell_columns, 1, CELL_WIDTH_MOST);
     heat.cell_height =
-        cell_pixels(GROW_HEIGHT / down, heat.cell_rows, labelled ? HEAT_LABEL_HEIGHT : 1, CELL_HEIGHT_MOST);
+        cell_pixels(GROW_HEIGHT / down, heat.cell_rows, labeled ? HEAT_LABEL_HEIGHT : 1, CELL_HEIGHT_MOST);
     return heat;
 }
 
@@ -52,12 +52,12 @@ static double area_of(const struct heat *heat)
     return (double)heat->cell_width * (double)heat->cell_columns * heat->cell_height * (double)heat->cell_rows;
 }
 
-void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled)
+void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labeled)
 {
     /* Choose the layout with the largest cells; among equals, the one with fewer panels side by side. */
-    *heat = arrange(panels, 1, rows, columns, labelled);
+    *heat = arrange(panels, 1, rows, columns, labeled);
     for (size_t across = 2; across <= panels && across <= ACROSS_MOST; across++) {
-        struct heat other = arrange(panels, across, rows, columns, labelled);
+        struct heat other = arrange(panels, across, rows, columns, labeled);
         if (area_of(&other) > area_of(heat))
             *heat = other;
     }
@@ -103,7 +103,7 @@ static const unsigned char sequential[][3] = {
     {0, 177, 156}, {96, 204, 143}, {185, 221, 158}, {243, 240, 200},
 };
 
-void heat_choose_colours(struct heat *heat)
+void heat_choose_colors(struct heat *heat)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t row = 0; row < heat->panels * heat->cell_rows; row++) {
@@ -124,7 +124,7 @@ void heat_choose_colours(struct heat *heat)
     heat->high = heat->diverging ? largest : high + margin;
 }
 
-uint32_t heat_colour(const struct heat *heat, double value)
+uint32_t heat_color(const struct heat *heat, double value)
 {
     if (!isfinite(value))
         return HEAT_NOT_FINITE;
@@ -135,17 +135,17 @@ uint32_t heat_colour(const struct heat *heat, double value)
     double t = fmin(fmax((value - heat->low) / (heat->high - heat->low), 0), 1) * LAST;
     size_t i = t < LAST ? (size_t)t : LAST - 1;
     double part = t - (double)i;
-    uint32_t colour = 0;
+    uint32_t color = 0;
     for (size_t channel = 0; channel < 3; channel++) {
         double level = anchors[i][channel] + part * (anchors[i + 1][channel] - anchors[i][channel]);
-        colour = colour << 8 | (uint32_t)(level + 0.5);
+        color = color << 8 | (uint32_t)(level + 0.5);
     }
-    return colour;
+    return color;
 }
 
-uint32_t heat_ink_on(uint32_t colour)
+uint32_t heat_ink_on(uint32_t color)
 {
     /* Rec. 709 weights, on the encoded values: close enough to choose between two. */
-    double luma = 0.2126 * (colour >> 16) + 0.7152 * (colour >> 8 & 0xff) + 0.0722 * (colour & 0xff);
+    double luma = 0.2126 * (color >> 16) + 0.7152 * (color >> 8 & 0xff) + 0.0722 * (color & 0xff);
     return luma > 140 ? 0x000000 : 0xffffff;
 }

@@ -12,7 +12,7 @@
 
 enum {
     HEAT_PANELS = 16,          /**< the most panels in one picture */
-    HEAT_LABELLED = 40,        /**< the most rows that can have a label each */
+    HEAT_LABELED = 40,         /**< the most rows that can have a label each */
     HEAT_LABEL_HEIGHT = 15,    /**< pixel height of a labeled row */
     HEAT_NOT_FINITE = 0x8a8a8a /**< color of non-finite values; colors are 0xRRGGBB */
 };
@@ -22,7 +22,7 @@ struct heat {
     size_t across; /**< panels side by side */
     size_t rows;   /**< of each matrix */
     size_t columns;
-    bool labelled;   /**< every row has a label */
+    bool labeled;    /**< every row has a label */
     size_t row_step; /**< rows of the matrix in one cell */
     size_t column_step;
     size_t cell_rows; /**< cells of a panel; those in the last row and column may be smaller */
@@ -38,9 +38,9 @@ struct heat {
     bool gaps;      /**< some means aren't finite */
 };
 
-/** Chooses a layout for matrices [panels][rows, columns], all sizes >= 1, and makes empty cells. With `labelled`, every
+/** Chooses a layout for matrices [panels][rows, columns], all sizes >= 1, and makes empty cells. With `labeled`, every
     row is as high as a line of text. */
-void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labelled);
+void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labeled);
 
 /** Adds rows [first, first + n) of one matrix, values [n, columns]. */
 void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const float *values);
@@ -49,10 +49,10 @@ void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const flo
 double heat_mean(const struct heat *heat, size_t panel, size_t cell_row, size_t cell_column);
 
 /** Chooses the color map, once all rows have been added: diverging from 0 if means of both signs occur. */
-void heat_choose_colours(struct heat *heat);
+void heat_choose_colors(struct heat *heat);
 
 /** Returns the color of a value, clamped to the ends. */
-uint32_t heat_colour(const struct heat *heat, double value);
+uint32_t heat_color(const struct heat *heat, double value);
 
 /** Returns black or white, whichever is more readable on a color. */
-uint32_t heat_ink_on(uint32_t colour);
+uint32_t heat_ink_on(uint32_t color);

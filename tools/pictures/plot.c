@@ -43,14 +43,14 @@ struct frame {
 
 /* ---- Text and rectangles ---------------------------------------------------------------------------------------- */
 
-static void set_colour(cairo_t *cr, uint32_t colour)
+static void set_color(cairo_t *cr, uint32_t color)
 {
-    cairo_set_source_rgb(cr, (colour >> 16) / 255.0, (colour >> 8 & 255) / 255.0, (colour & 255) / 255.0);
+    cairo_set_source_rgb(cr, (color >> 16) / 255.0, (color >> 8 & 255) / 255.0, (color & 255) / 255.0);
 }
 
-static void fill(cairo_t *cr, double x, double y, double width, double height, uint32_t colour)
+static void fill(cairo_t *cr, double x, double y, double width, double height, uint32_t color)
 {
-    set_colour(cr, colour);
+    set_color(cr, color);
     cairo_rectangle(cr, x, y, width, height);
     cairo_fill(cr);
 }
@@ -63,9 +63,9 @@ static double text_width(cairo_t *cr, const char *text)
 }
 
 /* Draws text with digits centered on y; `part` of its width is left of x. */
-static void draw_text(cairo_t *cr, double x, double y, double part, const char *text, uint32_t colour)
+static void draw_text(cairo_t *cr, double x, double y, double part, const char *text, uint32_t color)
 {
-    set_colour(cr, colour);
+    set_color(cr, color);
     cairo_move_to(cr, round(x - part * text_width(cr, text)), round(y + 0.36 * FONT_SIZE));
     cairo_show_text(cr, text);
 }
@@ -92,7 +92,7 @@ static int64_t tick_step(double unit, double least, double room)
 static const char *row_label(const struct plot *plot, size_t panel, int64_t row)
 {
     static char text[LABEL_BYTES];
-    if (plot->heat->labelled)
+    if (plot->heat->labeled)
         return plot->label(plot->context, panel, (size_t)row);
     snprintf(text, sizeof text, "%" PRId64, plot->first_row + row);
     return text;
@@ -104,7 +104,7 @@ static void draw_row_axis(const struct frame *frame, size_t panel, double x, dou
     const struct plot *plot = frame->plot;
     const struct heat *heat = frame->heat;
     double unit = (double)heat->cell_height / (double)heat->row_step;
-    int64_t step = heat->labelled ? 1 : tick_step(unit, HEAT_LABEL_HEIGHT, ROW_GAP);
+    int64_t step = heat->labeled ? 1 : tick_step(unit, HEAT_LABEL_HEIGHT, ROW_GAP);
     int64_t first = (plot->first_row + step - 1) / step * step - plot->first_row;
     for (int64_t row = first; row < (int64_t)heat->rows; row += step) {
         double centre = y + floor(((double)row + 0.5) * unit);
@@ -149,7 +149,7 @@ static void draw_cells(const struct frame *frame, size_t panel, double x, double
     int stride = cairo_image_surface_get_stride(cells);
     for (size_t row = 0; data != NULL && row < heat->cell_rows; row++, data += stride) {
         for (size_t column = 0; column < heat->cell_columns; column++)
-            ((uint32_t *)(void *)data)[column] = heat_colour(heat, heat_mean(heat, panel, row, column));
+            ((uint32_t *)(void *)data)[column] = heat_color(heat, heat_mean(heat, panel, row, column));
     }
     cairo_surface_mark_dirty(cells);
     cairo_save(cr);
@@ -177,14 +177,14 @@ static void draw_numbers(const struct frame *frame, size_t panel, double x, doub
         snprintf(text, sizeof text, fabs(value) < 1000 && !small ? "%.3f" : "%.2g", value);
         if (isfinite(value))
             draw_text(frame->cr, x + ((double)column + 0.5) * heat->cell_width,
-                      y + ((double)row + 0.5) * heat->cell_height, 0.5, text, heat_ink_on(heat_colour(heat, value)));
+                      y + ((double)row + 0.5) * heat->cell_height, 0.5, text, heat_ink_on(heat_color(heat, value)));
     }
 }
 
 /* Draws the outline of a rectangle just outside it. */
 static void draw_outline(cairo_t *cr, double x, double y, double width, double height)
 {
-    set_colour(cr, INK);
+    set_color(cr, INK);
     cairo_rectangle(cr, x - 0.5, y - 0.5, width + 1, height + 1);
     cairo_stroke(cr);
 }
@@ -241,7 +241,7 @@ static void draw_bar(const struct frame *frame)
     double height = fmax((double)(down - 1) * (frame->panel_height + MARGIN) + frame->height, BAR_LEAST);
     double span = heat->high - heat->low;
     for (double row = 0; row < height; row++)
-        fill(frame->cr, x, y + row, BAR_WIDTH, 1, heat_colour(heat, heat->high - span * (row + 0.5) / height));
+        fill(frame->cr, x, y + row, BAR_WIDTH, 1, heat_color(heat, heat->high - span * (row + 0.5) / height));
     draw_outline(frame->cr, x, y, BAR_WIDTH, height);
     draw_bar_ticks(frame, x + BAR_WIDTH + 1, y, height);
     if (heat->gaps) {
@@ -256,9 +256,9 @@ static void draw_bar(const struct frame *frame)
 /* Returns the width of the longest row label. Of numbers, the last is the longest. */
 static double label_width(const struct frame *frame)
 {
-    size_t rows = frame->heat->rows, labels = frame->heat->labelled ? frame->heat->panels * rows : rows;
+    size_t rows = frame->heat->rows, labels = frame->heat->labeled ? frame->heat->panels * rows : rows;
     double width = 0;
-    for (size_t i = frame->heat->labelled ? 0 : rows - 1; i < labels; i++)
+    for (size_t i = frame->heat->labeled ? 0 : rows - 1; i < labels; i++)
         width = fmax(width, text_width(frame->cr, row_label(frame->plot, i / rows, (int64_t)(i % rows))));
     return width;
 }
@@ -280,7 +280,7 @@ static void draw(cairo_t *cr, const struct plot *plot)
     struct heat *heat = plot->heat;
     struct frame frame = {.cr = cr, .plot = plot, .heat = heat};
     set_font(cr);
-    heat_choose_colours(heat);
+    heat_choose_colors(heat);
     frame.gutter = ceil(LINE + label_width(&frame) + TICK_GAP + TICK + 1);
     frame.width = heat->cell_width * (double)heat->cell_columns;
     frame.height = heat->cell_height * (double)heat->cell_rows;
@@ -311,7 +311,7 @@ static cairo_status_t write_png(cairo_surface_t *recording, FILE *stream)
     cairo_surface_t *paper = cairo_image_surface_create(CAIRO_FORMAT_RGB24, (int)ceil(width) + 1 + 2 * MARGIN,
                                                         (int)ceil(height) + 1 + 2 * MARGIN);
     cairo_t *cr = cairo_create(paper);
-    set_colour(cr, 0xffffff);
+    set_color(cr, 0xffffff);
     cairo_paint(cr);
     /* By whole pixels, to keep edges sharp. */
     cairo_set_source_surface(cr, recording, MARGIN - floor(x), MARGIN - floor(y));

@@ -88,7 +88,7 @@ static int draw(struct production *p)
         .heat = &p->heat,
         .title = title,
         .subtitle = subtitle,
-        .row_name = g->is_range || p->heat.labelled ? "position" : "place in the list of positions",
+        .row_name = g->is_range || p->heat.labeled ? "position" : "place in the list of positions",
         .first_row = g->first,
         .panel_names = panels,
         .label = position_label,
@@ -103,7 +103,7 @@ static int stream(struct production *p)
     const size_t tables = p->options.rope ? 2 : 1;
     if (p->outputs.plot.stream != NULL) {
         /* The positions of a short list are the labels of their rows. */
-        heat_init(&p->heat, tables, g->n, g->columns, !g->is_range && g->n <= HEAT_LABELLED);
+        heat_init(&p->heat, tables, g->n, g->columns, !g->is_range && g->n <= HEAT_LABELED);
         p->values = xcalloc(g->columns, g->chunk_rows * sizeof *p->values, "some rows");
     }
     if (p->outputs.out.stream != NULL)
