@@ -454,7 +454,7 @@ void call_end(struct call *call)
     inlay_sinusoid_destroy(call->sinusoid);
 }
 
-/* ---- What is compared ---- */
+/* ---- Comparison ---- */
 
 static const inlay_fault no_fault = {77, 77, 77};
 

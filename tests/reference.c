@@ -306,7 +306,7 @@ void reference_put_row(unsigned char *out, inlay_element_type type, const float 
         }
 }
 
-/* ---- What becomes of a token ---- */
+/* ---- Tokens ---- */
 
 enum kind {
     ROW,     /* a row of the table */

@@ -29,7 +29,7 @@ enum {
     CASES_AT_LEAST = 72,
 };
 
-/* ---- What is counted, by all processes --------------------------------------------------------------------------- */
+/* ---- Counters, shared by all processes --------------------------------------------------------------------------- */
 
 enum kind { BLOCKS, INTEGERS, REALS, NEAREST, GIVEN, RECIPE, ROTARY, KINDS };
 static const char *const kind_names[KINDS] = {"blocks",    "integers", "reals", "next to pi/2",

@@ -644,7 +644,7 @@ class Programs:
         wanted = sorted(re.findall(r"\binlay_\w+", (source / "src" / "inlay.map").read_text(encoding="ascii")))
         expect_same("exported functions", exported, wanted)
 
-    # ---- What a user builds ----
+    # ---- User builds ----
 
     def check_default_build(self):
         """`meson setup build` makes the libraries and the command, which has the same name as the library."""

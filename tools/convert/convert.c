@@ -241,7 +241,7 @@ static int convert(struct conversion *c)
     return place_pad(&c->to.place[ARRAY_DATA], array_bytes(&c->to.array[ARRAY_DATA]), c->options.format->alignment);
 }
 
-/* ---- The whole table -------------------------------------------------------------------------------------------- */
+/* ---- The conversion --------------------------------------------------------------------------------------------- */
 
 static double bytes_of(const struct array arrays[ARRAYS])
 {

@@ -185,7 +185,7 @@ static int begin_safetensors(struct new_table *table, struct outputs *outputs)
     return outcome;
 }
 
-/* ---- All of them ------------------------------------------------------------------------------------------------ */
+/* ---- The list of formats ---------------------------------------------------------------------------------------- */
 
 static const struct format formats[] = {
     {".safetensors", "safetensors", safetensors_holds, begin_safetensors, true, 1},

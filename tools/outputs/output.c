@@ -21,7 +21,7 @@ const char output_force_help[] = "replace existing files; inputs are never repla
 /* The outputs of the run, once one has been opened. */
 static struct outputs *opened;
 
-/* ---- Giving up -------------------------------------------------------------------------------------------------- */
+/* ---- Cleanup ---------------------------------------------------------------------------------------------------- */
 
 static void remove_temporaries(void)
 {
@@ -226,7 +226,7 @@ static int complete(struct output *output)
     return arrived ? DONE : cannot_write(output);
 }
 
-/* ---- Taking places ---------------------------------------------------------------------------------------------- */
+/* ---- Committing ------------------------------------------------------------------------------------------------- */
 
 /* Moves a complete file to its target. Without `force`, a file that was created in the meantime is kept. */
 static int place(struct output *output, bool force)

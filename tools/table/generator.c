@@ -15,7 +15,7 @@
 /* Approximate size of a chunk per thread: large enough for stdio and the generator, and fits in L2. */
 enum { CHUNK_BYTES = 1 << 18 };
 
-/* ---- What the options name -------------------------------------------------------------------------------------- */
+/* ---- Inputs ----------------------------------------------------------------------------------------------------- */
 
 static int read_range(const char *text, const char *colon, struct generator *g)
 {
@@ -80,7 +80,7 @@ int generator_read(const struct table_options *options, struct generator *g)
     return options->rope ? compute_frequencies(g) : DONE;
 }
 
-/* ---- Making them ------------------------------------------------------------------------------------------------ */
+/* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
 int generator_start(struct generator *g)
 {

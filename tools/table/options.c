@@ -134,7 +134,7 @@ static const struct refusal refusals[] = {
     {.why = NULL},
 };
 
-/* ---- What the options mean -------------------------------------------------------------------------------------- */
+/* ---- Defaults and derived values -------------------------------------------------------------------------------- */
 
 /* Returns the recipe to compare with, in the layout of the first table. The exact recipe uses the formula of the
    first. */
@@ -154,7 +154,7 @@ static inlay_sinusoid_spec other_of(const struct table_options *options)
     return spec;
 }
 
-/* ---- Whether they belong together ------------------------------------------------------------------------------- */
+/* ---- Conflicts -------------------------------------------------------------------------------------------------- */
 
 static bool uses_spacing(const inlay_sinusoid_spec *formula)
 {
