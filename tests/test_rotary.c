@@ -701,7 +701,7 @@ START_TEST(overlaps_are_refused)
     EXPECT(inlay_rotary_frequencies(&spec, inv_freq, long_factors + PAIRS - 1) == INLAY_ERROR_OVERLAP,
            "factor in long factors");
     EXPECT(inlay_rotary_frequencies(&spec, inv_freq, &spec.factor) == INLAY_ERROR_OVERLAP, "factor in the spec");
-    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, long_factors + PAIRS) == INLAY_OK, "factor behind long factors");
+    EXPECT(inlay_rotary_frequencies(&spec, inv_freq, long_factors + PAIRS) == INLAY_OK, "factor after long factors");
     for (size_t i = 0; i < PAIRS; i++)
         EXPECT(short_factors[i] == 1 && long_factors[i] == 1, "an input was written");
 }

@@ -42,9 +42,9 @@ LOOSER_SAFETENSORS = {}
 
 # Same for GGUF. The package reads nothing past the end of a file, and trusts many fields.
 STRICTER_GGUF = {
-    r"the file ends within its header": "the package reads values behind the end as empty",
-    r"announces more tensors or values than it has bytes for": "likewise",
-    r"behind the end of the file": "likewise, of tensors of no elements",
+    r"the file ends within its header": "the package reads values past the end as empty",
+    r"announces more tensors or values than it has bytes for": "same",
+    r"behind the end of the file": "same, for tensors without elements",
     r"the name of a tensor or value is not UTF-8, or has U\+0000": "U+0000, which would end a C string",
     r"the elements of this array have a type that GGUF does not have": "the package does not look at it if there are none",
     r"array of arrays": "ggml refuses them too",

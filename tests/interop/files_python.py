@@ -74,7 +74,7 @@ def compare_tensors(what, path):
             and numpy.array_equal(numpy.asarray(file.tensors[name]), theirs[name])
             for name in theirs
         )
-        report(f"{what}, {memory}, beside safetensors", f"{len(theirs)} tensors", same)
+        report(f"{what}, {memory}, compared with safetensors", f"{len(theirs)} tensors", same)
 
 
 def minilm(rng):
@@ -97,10 +97,10 @@ def minilm(rng):
     exact = torch.nn.functional.layer_norm(rows.double(), rows.shape[-1:], *(n.double() for n in norm), 1e-12)
     ours = layer(ids, segments=segments)
     report("all-MiniLM-L6-v2: the framework of ids", type(ours).__name__, isinstance(ours, torch.Tensor))
-    compare_norm("all-MiniLM-L6-v2, beside PyTorch", ours.numpy(), theirs.numpy(), exact.numpy())
+    compare_norm("all-MiniLM-L6-v2, compared with PyTorch", ours.numpy(), theirs.numpy(), exact.numpy())
     table = inlay.Layer(file.table("embeddings.word_embeddings.weight"))
     plain = torch.nn.functional.embedding(ids, weights["embeddings.word_embeddings.weight"])
-    compare("all-MiniLM-L6-v2: rows, beside PyTorch", table(ids), plain)
+    compare("all-MiniLM-L6-v2: rows, compared with PyTorch", table(ids), plain)
 
 
 def wordllama(rng):
@@ -156,14 +156,14 @@ def static_model(rng):
     pooled = inlay.Layer(file.table("embeddings"), pooling="mean", token_mapping=mapping, token_weights=weights)
     theirs = model.encode(texts, normalize=False)
     ours = pooled(packed, offsets=offsets)
-    compare("tokenlearn-static-model: means of texts, beside model2vec", ours, theirs.astype(numpy.float32))
+    compare("tokenlearn-static-model: means of texts, compared with model2vec", ours, theirs.astype(numpy.float32))
     wide = ours.astype(numpy.float64)
     exact = wide / numpy.linalg.norm(wide, axis=1, keepdims=True)
     theirs = model.encode(texts, normalize=True)
     layer = file.layer()
-    compare_norm("tokenlearn-static-model, beside model2vec", layer(packed, offsets=offsets), theirs, exact)
+    compare_norm("tokenlearn-static-model, compared with model2vec", layer(packed, offsets=offsets), theirs, exact)
     encoder = inlay.StaticEmbedding.open(path, normalize=True)
-    compare_norm("tokenlearn-static-model: encode() of texts, beside model2vec", encoder.encode(texts), theirs, exact)
+    compare_norm("tokenlearn-static-model: encode() of texts, compared with model2vec", encoder.encode(texts), theirs, exact)
     encoder = inlay.StaticEmbedding.open(path, normalize=False)
     compare("tokenlearn-static-model: encode(), no norm", encoder.encode(texts), model.encode(texts, normalize=False))
 

@@ -128,7 +128,7 @@ def qwen(rng):
             for length in (1, 9, 1, 1, 4):
                 ids = draw(config.vocab_size, (3, length), [eos], rng)
                 rows = [ours(ids, caches[0]), theirs(ids, caches[1])]
-                compare(f"Qwen4Exp, rows of {length} tokens behind a cache, {dtype}", *rows)
+                compare(f"Qwen4Exp, rows of {length} tokens after a cache, {dtype}", *rows)
                 compare("    the cache", *(cache.get_conv_state(0, 2) for cache in caches))
 
 

@@ -208,7 +208,7 @@ def test_refused(directory):
     # Files left by an earlier run would be read as zero points.
     check(quantize(source, "u4_grouped", out, "--zeros") is not None, "with zero points")
     for kind, *args in ("u4_grouped",), ("q8_0",):
-        check_error(run(*base, kind, *args), 1, f"{kind} beside zero points", "remove it")
+        check_error(run(*base, kind, *args), 1, f"{kind} next to zero points", "remove it")
     check(quantize(source, "u4_grouped", out, "--zeros", "--group", "64") is not None, "once more")
 
 
