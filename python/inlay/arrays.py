@@ -64,9 +64,9 @@ def bits_of(array: Any) -> Optional[tuple[Any, str]]:
     return array.view(getattr(torch, _BITS[name]) if of_torch else _BITS[name]), name
 
 
-def check_gradient(out: Any) -> None:
-    """Raises RuntimeError for a tensor that PyTorch would not write to either."""
-    if out.requires_grad and sys.modules["torch"].is_grad_enabled():
+def check_gradient() -> None:
+    """Raises RuntimeError for `out` that requires a gradient, unless PyTorch would write to it too."""
+    if sys.modules["torch"].is_grad_enabled():
         raise RuntimeError("out requires a gradient, and a call has none: call it under torch.no_grad()")
 
 

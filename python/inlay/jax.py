@@ -261,6 +261,7 @@ def _call_layer(options: _Options, weights: Arrays, constants: Arrays) -> jax.Ar
         norm=norm,
         segments_first=options.segments_first,
         dtype=options.dtype,
+        learning=False,
     )
     return layer(
         arrays["ids"],

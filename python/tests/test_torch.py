@@ -6,6 +6,7 @@ import os
 import pickle
 import shutil
 import sys
+import warnings
 
 import pytest
 
@@ -896,8 +897,10 @@ def test_traces_have_an_operator(grad):
     """What torch.jit.trace and make_fx record is a call for other ids, not the output of these."""
     module = layer_of().eval()
     ids, other = torch.randint(ROWS, SHAPE), torch.randint(ROWS, SHAPE)
-    with torch.set_grad_enabled(grad):
+    with torch.set_grad_enabled(grad), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", torch.jit.TracerWarning)
         assert torch.equal(torch.jit.trace(module, (ids,))(other), module(other))
+    assert not [warning for warning in warned if warning.category is torch.jit.TracerWarning]
     with torch.no_grad():
         graph = torch.fx.experimental.proxy_tensor.make_fx(lambda ids: module(ids))(ids)  # pylint: disable=W0108
         assert torch.equal(graph(other), module(other))

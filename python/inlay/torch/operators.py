@@ -110,9 +110,10 @@ def way_of_layer(given: Arguments) -> int:
     for vector in (given.gamma, given.beta):
         if vector is not None and vector.dtype != torch.float32:
             return TORCH
-    for table in (given.table, given.positions, given.segments):
-        if table is not None and 0 in table.shape:
-            return TORCH
+    if torch.compiler.is_compiling() or not torch._C._is_tracing():  # traces warn of questions about shapes
+        for table in (given.table, given.positions, given.segments):
+            if table is not None and 0 in table.shape:
+                return TORCH
     return way
 
 
@@ -171,7 +172,7 @@ def _kept(made_of: Any, make: Callable[..., Any]) -> Any:
     if layer is None:
         again = made_of in _layers
         layer = make(learning=again)._disown()
-        if len(_layers) == MAX_LAYERS:
+        if len(_layers) >= MAX_LAYERS:
             _layers.pop(next(iter(_layers)), None)
         _layers[made_of] = layer if again else None
     return layer

@@ -117,6 +117,28 @@ static int returns_none(PyObject *result)
     return result != NULL ? 0 : -1;
 }
 
+/* Returns -1 with RuntimeError for a tensor that PyTorch would not write to either. */
+static int check_gradient(PyObject *out)
+{
+    PyObject *gradient = PyObject_GetAttrString(out, "requires_grad");
+    Py_XDECREF(gradient); /* a bool */
+    if (gradient != Py_True)
+        return gradient != NULL ? 0 : -1;
+    return returns_none(python_call("inlay.arrays", "check_gradient", "()"));
+}
+
+/* Counts a change of a tensor, so that PyTorch knows of it. Returns -1 with an exception. */
+static int count_change(PyObject *tensor)
+{
+    static PyObject *increment; /* found once, since an import takes longer than a call */
+    if (increment == NULL) {
+        PyObject *graph = PyImport_ImportModule("torch.autograd.graph");
+        increment = graph != NULL ? PyObject_GetAttrString(graph, "increment_version") : NULL;
+        Py_XDECREF(graph);
+    }
+    return increment != NULL ? returns_none(PyObject_CallFunctionObjArgs(increment, tensor, NULL)) : -1;
+}
+
 static int open_given(struct output *output, PyObject *out, enum dtype dtype, int dims, const Py_ssize_t *shape)
 {
     if (view_borrow(&output->given, out, "out", DTYPE_UNKNOWN) < 0)
@@ -125,7 +147,7 @@ static int open_given(struct output *output, PyObject *out, enum dtype dtype, in
     output->versioned = output->given.way == VIEW_DLPACK && PyObject_HasAttrString(out, "_version");
     if (output->given.way == VIEW_DLPACK && is_jax(out))
         failed = raise_error(PyExc_TypeError, "out is an array of JAX, which is immutable");
-    else if (output->versioned && returns_none(python_call("inlay.arrays", "check_gradient", "(O)", out)) < 0)
+    else if (output->versioned && check_gradient(out) < 0)
         failed = -1;
     else if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out))
         failed = raise_error(PyExc_TypeError, "out must be an array");
@@ -207,8 +229,7 @@ PyObject *output_close(struct output *output, enum view_way way, PyObject *like)
     output->array = NULL;
     if (result == NULL)
         result = way == VIEW_DLPACK ? tensor_of(output->memory, like) : PyMemoryView_FromObject(output->memory);
-    else if (output->versioned &&
-             returns_none(python_call("torch.autograd.graph", "increment_version", "(O)", result)) < 0)
+    else if (output->versioned && count_change(result) < 0)
         Py_CLEAR(result);
     output_abandon(output);
     return result;

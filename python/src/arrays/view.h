@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A view of the memory of any array: NumPy's, a tensor that speaks DLPack, an object with the buffer protocol, or a
- * list (through NumPy). A view keeps its memory alive until view_release(). Operators of PyTorch read their tensors in
- * frameworks/operation.c instead.
+ * list (through NumPy). A view keeps its memory alive until view_release().
  */
 #pragma once
 
