@@ -198,6 +198,14 @@ void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const in
     };
 }
 
+/* Returns the part of a layer that limits its dim. */
+static const char *limiting_part(const inlay_layer_spec *spec)
+{
+    if (spec->pooling != INLAY_POOLING_NONE)
+        return "pooling";
+    return spec->norm != INLAY_NORM_NONE ? "a norm with 16-bit outputs" : "a sinusoid with 16-bit outputs";
+}
+
 int layer_fill(struct layer *layer, const struct layer_options *given)
 {
     layer->tokens = table_from(given->table, "table");
@@ -228,10 +236,7 @@ int layer_fill(struct layer *layer, const struct layer_options *given)
     if (status == INLAY_ERROR_ID)
         explain_mapping(&layer->token_mapping, spec.tokens);
     else if (status == INLAY_ERROR_SHAPE && dim > 4096)
-        PyErr_Format(PyExc_ValueError, "%s at most 4096 columns, and the table has dim %zu",
-                     spec.pooling != INLAY_POOLING_NONE ? "pooling takes"
-                     : spec.norm != INLAY_NORM_NONE     ? "a norm with 16-bit outputs takes"
-                                                        : "a sinusoid with 16-bit outputs takes",
+        PyErr_Format(PyExc_ValueError, "%s takes at most 4096 columns, and the table has dim %zu", limiting_part(&spec),
                      dim);
     else
         raise_status(status);
