@@ -64,7 +64,7 @@ def test_types(rng, typed, type_name):
         ({"layout": "halves"}, "layout is 'halves', not one of interleaved, split, split_cos_first"),
         ({"odd": "even"}, "odd is 'even', not one of formula, zero, wrap, error"),
         ({"base": 0.5}, "base"),
-        ({"inv_freq": [-1.0]}, "number is not allowed"),
+        ({"inv_freq": [-1.0]}, r"inv_freq\[0\] is -1.0, not a number from 0"),
     ],
 )
 def test_sinusoids_fail_when_they_are_made(options, text):
