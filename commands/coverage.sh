@@ -17,7 +17,9 @@ coverage() {
         "-Dc_args=-fprofile-update=atomic"
     enable $directory tests
     say "building $directory"
-    build $directory
+    # gcc takes 6 GB for the kernels of one ISA.
+    build $directory -j "$(awk -v cores="$(nproc)" '/^MemAvailable/ { jobs = int($2 / 6e6) }
+        END { print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)"
     # Those of an earlier run, some of objects that were compiled again since.
     find $directory -name '*.gcda' -delete
     say "running the tests of $directory"
