@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Custom operators of ONNX Runtime: inlay:Embed(table, ids, ...), which inlay.onnx.fuse() puts in the place of Gather,
- * Mul, Add, Cast and LayerNormalization. ONNX Runtime loads the extension module itself as its library and calls
- * RegisterCustomOps(). Its C interface is a table of functions to which versions only append, so the few that are
- * needed are declared here.
+ * Custom operators of ONNX Runtime: inlay:Embed(table, ids, ...), which inlay.onnx.fuse() substitutes for Gather, Mul,
+ * Add, Cast and LayerNormalization. ONNX Runtime loads the extension module as a library and calls RegisterCustomOps().
+ * Its C API is a table of functions that new versions only append to. This file declares the few that it calls.
  */
 #include "frameworks/operation.h"
 
@@ -12,7 +11,7 @@
 
 /* ---- ONNX Runtime's declarations -------------------------------------------------------------------------------- */
 
-/* The version of the interface that first lets operators return errors: ONNX Runtime 1.16. */
+/* The first API version in which operators can return errors: ONNX Runtime 1.16. */
 enum { ORT_API = 16 };
 enum { ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2 };
 enum { ONNX_UNDEFINED = 0, ONNX_FLOAT = 1, ONNX_FLOAT16 = 10, ONNX_BFLOAT16 = 16 };
@@ -59,10 +58,10 @@ struct ort_api_base {
     const char *(*get_version)(void);
 };
 
-/* A custom operator: a table of functions, each of which gets the operator itself first. */
+/* A custom operator: a table of functions. Each takes the operator itself first. */
 struct ort_operator {
     uint32_t version;
-    void *create_old; /* without errors; ONNX Runtime uses create() */
+    void *create_old; /* can't return errors; ONNX Runtime calls create() instead */
     const char *(*get_name)(const struct ort_operator *op);
     const char *(*get_provider)(const struct ort_operator *op);
     int (*get_input_type)(const struct ort_operator *op, size_t index);
@@ -74,7 +73,7 @@ struct ort_operator {
     int (*get_input_kind)(const struct ort_operator *op, size_t index);
     int (*get_output_kind)(const struct ort_operator *op, size_t index);
     int (*get_input_memory)(const struct ort_operator *op, size_t index);
-    void *variadic[4]; /* of operators with any number of inputs or outputs */
+    void *variadic[4]; /* for operators with any number of inputs or outputs */
     struct ort_status *(*create)(const struct ort_operator *op, const struct ort_api *api, const struct ort_info *info,
                                  void **kernel);
     struct ort_status *(*compute)(void *kernel, struct ort_context *context);
@@ -94,7 +93,7 @@ static enum dtype dtype_of_onnx(int number)
 
 /* ---- The kernel ------------------------------------------------------------------------------------------------- */
 
-/* Inputs of the operator in their order, of which the first two are required. */
+/* Inputs of the operator in order. The first two are required. */
 static const enum operand inputs[] = {
     OPERAND_TABLE,       OPERAND_IDS,   OPERAND_POSITIONS, OPERAND_POSITION_IDS, OPERAND_SEGMENTS,
     OPERAND_SEGMENT_IDS, OPERAND_GAMMA, OPERAND_BETA,      OPERAND_SCALES,       OPERAND_ZEROS,
@@ -114,12 +113,7 @@ struct kernel {
     int64_t integers[INTEGERS];
 };
 
-static void destroy_kernel(void *kernel)
-{
-    free(kernel);
-}
-
-/* Reads the element type and the shape of a value, which must leave a dimension to an output of its shape. */
+/* Reads the element type and the shape of a value. An output has one more dimension, so VIEW_DIMS is too many. */
 static struct ort_status *read_shape(const struct ort_api *api, const struct ort_shape *from, struct tensor *tensor)
 {
     int type = 0;
@@ -145,18 +139,18 @@ static struct ort_status *read_input(const struct ort_api *api, const struct ort
     const struct ort_value *value = NULL;
     struct ort_shape *shape = NULL;
     struct ort_status *status = api->get_input(context, index, &value);
-    if (status != NULL || value == NULL) /* an optional input that is absent */
+    if (status != NULL || value == NULL) /* null: an omitted optional input */
         return status;
     status = api->get_type_and_shape(value, &shape);
     if (status == NULL)
         status = read_shape(api, shape, tensor);
-    if (status == NULL) /* there is no function for memory that is only read */
+    if (status == NULL) /* ONNX Runtime has no getter for read-only data */
         status = api->get_data((struct ort_value *)(uintptr_t)value, &tensor->data);
     api->release_shape(shape);
     return status;
 }
 
-/* Makes the output of an operation that was checked. */
+/* Creates the output of a checked operation. */
 static struct ort_status *make_output(const struct ort_api *api, struct ort_context *context, struct tensor *out)
 {
     int64_t shape[VIEW_DIMS];
@@ -168,20 +162,18 @@ static struct ort_status *make_output(const struct ort_api *api, struct ort_cont
     return status != NULL ? status : api->get_data(value, &out->data);
 }
 
-/* Writes ids that count from the end of a table of so many rows, as Gather has negative ones, to a copy of int64.
-   Ids of another type stay as they are. */
+/* Replaces negative ids, which count from the end of a table of `rows` rows as in Gather, by an int64 copy. Only int32
+   and int64 ids can be negative. Returns false if allocation fails. */
 static bool count_from_end(struct tensor *ids, size_t rows, int64_t **copy)
 {
-    size_t count = 1;
-    for (int i = 0; i < ids->dims; i++)
-        count *= (size_t)ids->shape[i];
+    const size_t count = tensor_count(ids);
     if (!ids->given || count == 0 || (ids->dtype != DTYPE_I32 && ids->dtype != DTYPE_I64))
         return true;
     *copy = malloc(count * sizeof **copy);
     if (*copy == NULL)
         return false;
     for (size_t i = 0; i < count; i++) {
-        const int64_t id = ids->dtype == DTYPE_I64 ? ((const int64_t *)ids->data)[i] : ((const int32_t *)ids->data)[i];
+        const int64_t id = tensor_integer(ids, i);
         (*copy)[i] = id < 0 && id >= -(int64_t)rows ? id + (int64_t)rows : id;
     }
     ids->data = *copy;
@@ -189,7 +181,7 @@ static bool count_from_end(struct tensor *ids, size_t rows, int64_t **copy)
     return true;
 }
 
-/* Runs an operation that was refused once more, with ids that may be negative. */
+/* Retries an operation that failed on an id, now allowing negative ids. */
 static inlay_status run_with_negative_ids(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     static const enum operand ids[OPERAND_TABLES] = {OPERAND_IDS, OPERAND_POSITION_IDS, OPERAND_SEGMENT_IDS};
@@ -240,7 +232,7 @@ static struct ort_status *compute(void *self, struct ort_context *context)
 
 /* ---- The operators ---------------------------------------------------------------------------------------------- */
 
-/* ONNX Runtime finds the type of an output only if it is fixed, so there is an operator for each. */
+/* ONNX Runtime can infer only fixed output types, so each type has its own operator. */
 struct embed {
     struct ort_operator op;
     const char *name;
@@ -279,12 +271,14 @@ static const char *get_name(const struct ort_operator *op)
 
 static const char *get_provider(const struct ort_operator *Py_UNUSED(op))
 {
-    return NULL; /* that of the CPU */
+    return NULL; /* the CPU provider */
 }
 
-static int get_input_type(const struct ort_operator *Py_UNUSED(op), size_t Py_UNUSED(index))
+/* Inputs have any type, which the operation checks. Their memory is the provider's default. The output is required. */
+static int return_default(const struct ort_operator *Py_UNUSED(op), size_t Py_UNUSED(index))
 {
-    return ONNX_UNDEFINED; /* any; the operation checks it */
+    _Static_assert((int)ONNX_UNDEFINED == 0 && (int)ORT_REQUIRED == 0, "defaults are 0");
+    return 0;
 }
 
 static size_t get_input_count(const struct ort_operator *Py_UNUSED(op))
@@ -307,22 +301,12 @@ static int get_input_kind(const struct ort_operator *Py_UNUSED(op), size_t index
     return index < REQUIRED ? ORT_REQUIRED : ORT_OPTIONAL;
 }
 
-static int get_output_kind(const struct ort_operator *Py_UNUSED(op), size_t Py_UNUSED(index))
-{
-    return ORT_REQUIRED;
-}
-
-static int get_input_memory(const struct ort_operator *Py_UNUSED(op), size_t Py_UNUSED(index))
-{
-    return 0; /* the default of the provider */
-}
-
-/* What all operators share. */
+/* Common to all operators. */
 #define OPERATOR                                                                                                       \
-    .version = ORT_API, .get_name = get_name, .get_provider = get_provider, .get_input_type = get_input_type,          \
+    .version = ORT_API, .get_name = get_name, .get_provider = get_provider, .get_input_type = return_default,          \
     .get_input_count = get_input_count, .get_output_type = get_output_type, .get_output_count = get_output_count,      \
-    .destroy = destroy_kernel, .get_input_kind = get_input_kind, .get_output_kind = get_output_kind,                   \
-    .get_input_memory = get_input_memory, .create = create_kernel, .compute = compute
+    .destroy = free, .get_input_kind = get_input_kind, .get_output_kind = return_default,                              \
+    .get_input_memory = return_default, .create = create_kernel, .compute = compute
 
 static const struct embed embeds[] = {
     {{OPERATOR}, "Embed", ONNX_FLOAT},
@@ -330,7 +314,7 @@ static const struct embed embeds[] = {
     {{OPERATOR}, "EmbedBFloat16", ONNX_BFLOAT16},
 };
 
-/* What ONNX Runtime calls after it has loaded this library for the options of a session. */
+/* ONNX Runtime calls this after it loads the library for the options of a session. */
 __attribute__((visibility("default"))) struct ort_status *RegisterCustomOps(struct ort_options *options,
                                                                             const struct ort_api_base *base);
 
@@ -343,6 +327,7 @@ struct ort_status *RegisterCustomOps(struct ort_options *options, const struct o
     struct ort_status *status = api->create_domain("inlay", &domain);
     for (size_t i = 0; i < sizeof embeds / sizeof *embeds && status == NULL; i++)
         status = api->domain_add(domain, &embeds[i].op);
-    /* The domain must outlive every session of these options, whose end no one tells, so it is never released. */
+    /* The domain must outlive every session made with these options. Nothing reports their end, so it is never
+       released. */
     return status != NULL ? status : api->add_domain(options, domain);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks tensors, makes a layer of them, which takes 0.1 us without a sinusoid, and runs it.
+ * Checks tensors, creates a layer from them (0.1 us) and runs it.
  */
 #include "frameworks/operation.h"
 
@@ -9,22 +9,28 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { KIND_TABLE, KIND_IDS, KIND_FLOAT32, KIND_BYTES };
+/* Sets of element types. */
+enum {
+    BYTES = 1 << DTYPE_U8,
+    FLOAT32 = 1 << DTYPE_F32,
+    FLOATS = FLOAT32 | 1 << DTYPE_F16 | 1 << DTYPE_BF16,
+    INTEGERS = BYTES | 1 << DTYPE_I16 | 1 << DTYPE_U16 | 1 << DTYPE_I32 | 1 << DTYPE_U32 | 1 << DTYPE_I64,
+};
 
 static const struct {
     const char *name;
-    enum kind kind;
+    int types;
 } infos[OPERANDS] = {
-    [OPERAND_TABLE] = {"table", KIND_TABLE},
-    [OPERAND_POSITIONS] = {"positions", KIND_TABLE},
-    [OPERAND_SEGMENTS] = {"segments", KIND_TABLE},
-    [OPERAND_IDS] = {"ids", KIND_IDS},
-    [OPERAND_POSITION_IDS] = {"position_ids", KIND_IDS},
-    [OPERAND_SEGMENT_IDS] = {"segment_ids", KIND_IDS},
-    [OPERAND_GAMMA] = {"gamma", KIND_FLOAT32},
-    [OPERAND_BETA] = {"beta", KIND_FLOAT32},
-    [OPERAND_SCALES] = {"scales", KIND_FLOAT32},
-    [OPERAND_ZEROS] = {"zeros", KIND_BYTES},
+    [OPERAND_TABLE] = {"table", FLOATS},
+    [OPERAND_POSITIONS] = {"positions", FLOATS},
+    [OPERAND_SEGMENTS] = {"segments", FLOATS},
+    [OPERAND_IDS] = {"ids", INTEGERS},
+    [OPERAND_POSITION_IDS] = {"position_ids", INTEGERS},
+    [OPERAND_SEGMENT_IDS] = {"segment_ids", INTEGERS},
+    [OPERAND_GAMMA] = {"gamma", FLOAT32},
+    [OPERAND_BETA] = {"beta", FLOAT32},
+    [OPERAND_SCALES] = {"scales", FLOAT32},
+    [OPERAND_ZEROS] = {"zeros", BYTES},
 };
 
 bool tensor_set_shape(struct tensor *tensor, size_t dims, const int64_t *shape)
@@ -41,26 +47,11 @@ void operation_init(struct operation *operation)
 {
     memset(operation, 0, sizeof *operation);
     operation->spec = inlay_layer_spec_default(&operation->tables[OPERAND_TABLE]);
-    operation->spec.learning = INLAY_LEARNING_OFF; /* a layer of one call would try strategies and use none */
+    operation->spec.learning = INLAY_LEARNING_OFF; /* nothing to gain: the layer runs once */
     operation->batch = inlay_batch_i32(NULL, 1, 1, 0);
 }
 
 /* ---- Checks ----------------------------------------------------------------------------------------------------- */
-
-static bool is_of_kind(enum kind kind, enum dtype dtype)
-{
-    switch (kind) {
-    case KIND_TABLE:
-        return dtype_is_output(dtype);
-    case KIND_IDS:
-        return dtype_infos[dtype].id != 0;
-    case KIND_FLOAT32:
-        return dtype == DTYPE_F32;
-    case KIND_BYTES:
-        return dtype == DTYPE_U8;
-    }
-    return false;
-}
 
 /* Checks the element types of all tensors. */
 static inlay_status check_types(const struct operation *operation, char text[ERROR_TEXT_BYTES])
@@ -68,7 +59,7 @@ static inlay_status check_types(const struct operation *operation, char text[ERR
     for (enum operand i = 0; i < OPERANDS; i++) {
         const struct tensor *tensor = &operation->operands[i];
         const bool grouped = i == OPERAND_TABLE && operation->operands[OPERAND_SCALES].given;
-        if (tensor->given && !is_of_kind(grouped ? KIND_BYTES : infos[i].kind, tensor->dtype)) {
+        if (tensor->given && ((grouped ? BYTES : infos[i].types) & 1 << tensor->dtype) == 0) {
             snprintf(text, ERROR_TEXT_BYTES, "%s has elements of type %s", infos[i].name,
                      dtype_infos[tensor->dtype].name);
             return INLAY_ERROR_OPTION;
@@ -87,7 +78,7 @@ static bool same_shape(const struct tensor *a, const struct tensor *b)
     return true;
 }
 
-static size_t count_elements(const struct tensor *tensor)
+size_t tensor_count(const struct tensor *tensor)
 {
     size_t count = 1;
     for (int i = 0; i < tensor->dims; i++)
@@ -95,14 +86,14 @@ static size_t count_elements(const struct tensor *tensor)
     return count;
 }
 
-/* Writes that a tensor has the wrong shape. */
+/* Reports a tensor of the wrong shape. */
 static inlay_status bad_shape(const char *name, const char *expected, char text[ERROR_TEXT_BYTES])
 {
     snprintf(text, ERROR_TEXT_BYTES, "%s is not shaped as %s", name, expected);
     return INLAY_ERROR_SHAPE;
 }
 
-/* Makes a view of a table, whose dimensions before the last two must be 1; a single row may be a vector. */
+/* Makes a view of a table. All dimensions but the last two must be 1. A single row may be a vector. */
 static bool read_table(const struct tensor *tensor, inlay_table *table)
 {
     size_t rows = 1;
@@ -119,7 +110,7 @@ static bool read_table(const struct tensor *tensor, inlay_table *table)
     return true;
 }
 
-/* Makes a view of a table of 4-bit groups, whose scales and zero points are operands. */
+/* Makes a view of a table of 4-bit groups with its scales and zero points. */
 static bool read_grouped(struct operation *operation)
 {
     const struct tensor *data = &operation->operands[OPERAND_TABLE], *scales = &operation->operands[OPERAND_SCALES];
@@ -130,7 +121,7 @@ static bool read_grouped(struct operation *operation)
         return false;
     const size_t groups = (size_t)scales->shape[1], packed = rows * (groups / 2 + groups % 2);
     const bool flat = operation->grouped == INLAY_U4_GROUPED_FLAT;
-    if (zeros->given && count_elements(zeros) != (flat ? rows * groups / 2 + rows * groups % 2 : packed))
+    if (zeros->given && tensor_count(zeros) != (flat ? rows * groups / 2 + rows * groups % 2 : packed))
         return false;
     operation->tables[OPERAND_TABLE] =
         inlay_table_u4_grouped(data->data, scales->data, zeros->data, rows, dim, operation->group);
@@ -138,7 +129,7 @@ static bool read_grouped(struct operation *operation)
     return true;
 }
 
-/* Makes views of the tables, and fills in the spec. */
+/* Makes views of the tables and fills in the spec. */
 static inlay_status read_spec(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const struct tensor *operands = operation->operands;
@@ -162,15 +153,15 @@ static inlay_status read_spec(struct operation *operation, char text[ERROR_TEXT_
     return INLAY_OK;
 }
 
-/* Returns the data of ids and their type. Ids of no tokens are absent, whose type must be none. */
+/* Returns the ids and sets their type. Both are 0 if there are none: the library rejects a type without ids. */
 static const void *read_ids(const struct tensor *tensor, inlay_id_type *type)
 {
-    const bool absent = !tensor->given || count_elements(tensor) == 0;
+    const bool absent = !tensor->given || tensor_count(tensor) == 0;
     *type = absent ? 0 : dtype_infos[tensor->dtype].id;
     return absent ? NULL : tensor->data;
 }
 
-/* Fills in the batch. The last dimension of ids is that of a sequence. */
+/* Fills in the batch. The last dimension of ids runs along a sequence. */
 static inlay_status read_batch(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const struct tensor *operands = operation->operands, *ids = &operands[OPERAND_IDS];
@@ -193,7 +184,7 @@ static inlay_status read_batch(struct operation *operation, char text[ERROR_TEXT
     return INLAY_OK;
 }
 
-/* Checks the output, or makes it. */
+/* Checks the output, or sets its type and shape if it isn't given. */
 static inlay_status check_out(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const struct tensor *ids = &operation->operands[OPERAND_IDS];
@@ -209,7 +200,7 @@ static inlay_status check_out(struct operation *operation, char text[ERROR_TEXT_
     return INLAY_OK;
 }
 
-/* Treats positions as an operand of an addition. A single row belongs to every token. */
+/* Treats positions as an operand of Add: a single row is added to every token. */
 static inlay_status broadcast_positions(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const inlay_table *positions = operation->spec.positions;
@@ -238,13 +229,6 @@ inlay_status operation_check(struct operation *operation, char text[ERROR_TEXT_B
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the executor of a call. */
-static const inlay_executor *executor_of(const struct operation *operation, inlay_executor *executor)
-{
-    const bool large = count_elements(&operation->out) * dtype_infos[operation->out.dtype].bytes >= THREADS_LARGE_BYTES;
-    return large ? threads_executor(threads_get(), executor) : NULL;
-}
-
 /* Writes why a call failed, if it did. Returns its status. */
 static inlay_status report(const struct operation *operation, inlay_status status, const inlay_fault *fault,
                            char text[ERROR_TEXT_BYTES])
@@ -260,14 +244,15 @@ static inlay_status report(const struct operation *operation, inlay_status statu
 inlay_status operation_run(const struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const struct tensor *out = &operation->out;
-    const size_t row_bytes = operation->spec.tokens->dim * dtype_infos[out->dtype].bytes;
+    const size_t bytes = dtype_infos[out->dtype].bytes, row_bytes = operation->spec.tokens->dim * bytes;
+    const bool large = tensor_count(out) * bytes >= THREADS_LARGE_BYTES;
     inlay_layer *layer = NULL;
     inlay_executor executor;
     inlay_fault fault;
     inlay_status status = inlay_layer_create(&operation->spec, NULL, &layer);
     if (status == INLAY_OK)
-        status =
-            inlay_forward(layer, &operation->batch, out->data, row_bytes, executor_of(operation, &executor), &fault);
+        status = inlay_forward(layer, &operation->batch, out->data, row_bytes,
+                               large ? threads_executor(threads_get(), &executor) : NULL, &fault);
     inlay_layer_destroy(layer);
     return report(operation, status, &fault, text);
 }

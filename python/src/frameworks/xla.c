@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * XLA's foreign function interface, version 0.1, whose structs are declared here as far as the handler reads them: XLA
- * promises to keep their layout, and only appends fields. A call frame has tensors, attributes and results; XLA sorts
- * attributes by name.
+ * XLA's foreign function interface, version 0.1. XLA guarantees the layout of its structs and only appends fields; this
+ * file declares the fields that the handler reads. A call frame holds arguments, attributes sorted by name, and
+ * results.
  */
 #include "frameworks/xla.h"
 
@@ -19,7 +19,7 @@ enum { XLA_STAGE_EXECUTE = 3 };
 enum { XLA_ATTRIBUTE_ARRAY = 1, XLA_ATTRIBUTE_SCALAR = 3 };
 enum { XLA_INVALID_ARGUMENT = 3, XLA_RESOURCE_EXHAUSTED = 8, XLA_OUT_OF_RANGE = 11, XLA_INTERNAL = 13 };
 
-/* What every struct begins with. */
+/* The first field of every struct. */
 struct xla_head {
     size_t size;
     struct xla_extension *extension;
@@ -30,7 +30,7 @@ struct xla_version {
     int major, minor;
 };
 
-/* An extension of a call frame asks for the metadata of the handler instead of running it. */
+/* A call frame with this extension asks for the handler's metadata instead of running it. */
 struct xla_extension {
     size_t size;
     int type;
@@ -141,7 +141,7 @@ static const void *attribute(const struct xla_frame *frame, const char *name, in
     return NULL;
 }
 
-/* Reads a scalar attribute into `number`, which has that type. Returns false if there is none. */
+/* Reads a scalar attribute of type `dtype`. Returns false if there is none. */
 static bool read_number(const struct xla_frame *frame, const char *name, enum dtype dtype, void *number)
 {
     const struct xla_scalar *scalar = attribute(frame, name, XLA_ATTRIBUTE_SCALAR);
@@ -159,23 +159,20 @@ static bool read_tensor(const struct xla_buffer *buffer, struct tensor *tensor)
     return tensor_set_shape(tensor, (size_t)buffer->dims, buffer->shape);
 }
 
-/* The number after those of the operands that JAX has: the position of the first token of each sequence. */
+/* JAX passes `start`, the position of the first token of each sequence, as the operand after beta. */
 enum { START = OPERAND_BETA + 1 };
 
 static bool read_start(const struct xla_buffer *buffer, int64_t *start)
 {
-    int32_t narrow = 0;
-    const enum dtype dtype = dtype_of_xla(buffer->dtype);
-    if (buffer->dims != 0 || (dtype != DTYPE_I32 && dtype != DTYPE_I64))
+    struct tensor tensor;
+    if (!read_tensor(buffer, &tensor) || tensor.dims != 0 || (tensor.dtype != DTYPE_I32 && tensor.dtype != DTYPE_I64))
         return false;
-    memcpy(dtype == DTYPE_I64 ? (void *)start : &narrow, buffer->data, dtype_infos[dtype].bytes);
-    if (dtype == DTYPE_I32)
-        *start = narrow;
+    *start = tensor_integer(&tensor, 0);
     return true;
 }
 
-/* Reads the tensors. The attribute `operands` says which operand each argument is; arguments past its end are buffers
-   that XLA gives up for the result. */
+/* Reads the tensors. The attribute `operands` has the operand of each argument. Arguments past its end are buffers that
+   XLA donates for the result. */
 static bool read_tensors(const struct xla_frame *frame, struct operation *operation)
 {
     const struct xla_array *operands = attribute(frame, "operands", XLA_ATTRIBUTE_ARRAY);
@@ -233,6 +230,6 @@ PyObject *xla_handler(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
     void *(*const handler)(struct xla_frame *) = handle;
     void *address;
-    memcpy(&address, &handler, sizeof address); /* ISO C has no conversion of a function's address */
+    memcpy(&address, &handler, sizeof address); /* ISO C can't convert a function pointer to void * */
     return PyCapsule_New(address, NULL, NULL);
 }
