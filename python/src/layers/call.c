@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments of a call: how shapes of arrays become a batch, what is checked here (types and shapes; the library checks
- * contents), and how a fault becomes an exception. Calls of ids and out alone are the fast path.
+ * Turns the arguments of a call into a batch, and a fault into an exception. Types and shapes are checked here; the
+ * library checks contents. Calls with only ids and out take a fast path.
  */
 #include "layers/call.h"
 
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static struct arguments arguments_of_call = {
+struct arguments call_arguments = {
     .what = "a layer",
     .positional = ARGUMENT_OUT + 1,
     .names = {"ids", "out", "start", "starts", "offsets", "padded", "positions", "segments", "weights", "dropout",
@@ -19,24 +19,36 @@ static struct arguments arguments_of_call = {
 };
 _Static_assert((int)ARGUMENTS <= (int)ARGUMENTS_MOST, "each argument has a place");
 
-int call_init(void)
+/* ---- Arrays other than ids -------------------------------------------------------------------------------------- */
+
+/* Rejects arguments that the layer or the other arguments exclude. Returns -1 with ValueError. */
+static int check_use(const struct layer_facts *layer, PyObject *const given[ARGUMENTS])
 {
-    return arguments_init(&arguments_of_call);
+    static const char no_positions[] = "this layer has no positions";
+    const bool start = given[ARGUMENT_START] != NULL, starts = given[ARGUMENT_STARTS] != NULL;
+    const struct {
+        enum argument argument;
+        bool wrong;
+        const char *why;
+    } reasons[] = {
+        {ARGUMENT_PADDED, given[ARGUMENT_OFFSETS] == NULL, "there are no offsets"},
+        {ARGUMENT_PADDED, layer->pooled && given[ARGUMENT_PADDED] != Py_False,
+         "a layer with pooling has one row for each sequence"},
+        {ARGUMENT_STARTS, !layer->positioned, no_positions},
+        {ARGUMENT_STARTS, start, "start was given too"},
+        {ARGUMENT_POSITIONS, !layer->positioned, no_positions},
+        {ARGUMENT_POSITIONS, start || starts, "start or starts was given too"},
+        {ARGUMENT_SEGMENTS, !layer->segmented, "this layer has no segments"},
+        {ARGUMENT_WEIGHTS, !layer->pooled, "this layer has no pooling"},
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if (given[reasons[i].argument] != NULL && reasons[i].wrong)
+            return raise_error(PyExc_ValueError, "%s was given, but %s", call_arguments.names[reasons[i].argument],
+                               reasons[i].why);
+    return 0;
 }
 
-int call_sort(PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args, size_t count, PyObject *names)
-{
-    return arguments_sort(&arguments_of_call, sorted, args, count, names);
-}
-
-/* ---- Arrays beside ids ------------------------------------------------------------------------------------------ */
-
-static int not_used(const char *what, const char *why)
-{
-    return raise_error(PyExc_ValueError, "%s was given, but %s", what, why);
-}
-
-/* Reads an array of int64, of any integer type, with a given shape. */
+/* Reads integers of any type as int64. Requires a shape. */
 static int read_int64(struct view *view, PyObject *array, const char *what, int dims, const Py_ssize_t *shape)
 {
     if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_ids(view, what) == 0 ||
@@ -45,10 +57,12 @@ static int read_int64(struct view *view, PyObject *array, const char *what, int 
     return view_pack(view, DTYPE_I64);
 }
 
-/* Reads ids of positions or segments, one for each token. */
+/* Reads ids of positions or segments, one per token, if they are given. */
 static int read_ids(struct view *view, PyObject *array, const char *what, const struct view *ids, const void **data,
                     inlay_id_type *type)
 {
+    if (array == NULL)
+        return 0;
     if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_broadcast(view, what, ids->dims, ids->shape) < 0)
         return -1;
     *type = view_ids(view, what);
@@ -59,6 +73,8 @@ static int read_ids(struct view *view, PyObject *array, const char *what, const 
 static int read_weights(struct call *call, PyObject *array)
 {
     struct view *view = &call->more.weights;
+    if (array == NULL)
+        return 0;
     if (view_borrow(view, array, "weights", DTYPE_F32) < 0 || view_require_dtype(view, "weights", DTYPE_F32) < 0 ||
         view_broadcast(view, "weights", call->ids.dims, call->ids.shape) < 0 || view_pack(view, DTYPE_F32) < 0)
         return -1;
@@ -66,7 +82,8 @@ static int read_weights(struct call *call, PyObject *array)
     return 0;
 }
 
-/* Finds the longest sequence, without trusting the offsets, which the library checks. */
+/* Returns the length of the longest sequence. The library checks the offsets later, so any numbers must be safe here.
+ */
 static size_t longest_sequence(const struct view *offsets)
 {
     const size_t count = view_count(offsets);
@@ -78,19 +95,17 @@ static size_t longest_sequence(const struct view *offsets)
     return (size_t)longest;
 }
 
-/* Reads how long sequences are in a padded output: a number, or True for the longest sequence of the call. */
-static int read_padded(struct call *call, const struct layer_facts *layer, PyObject *padded)
+/* Reads the length of sequences in a padded output: a number, or True for the longest sequence of the call. */
+static int read_padded(struct call *call, PyObject *padded)
 {
     uint64_t length = 0;
     if (padded == NULL || padded == Py_False)
         return 0;
-    if (layer->pooled)
-        return not_used("padded", "a layer with pooling has one row for each sequence");
     if (padded == Py_True)
         length = longest_sequence(&call->more.offsets);
     else if (option_uint64(padded, "padded", &length) < 0)
         return -1;
-    /* The library takes length 0 for a packed output, which fits here only if there is nothing in it. */
+    /* To the library, length 0 means a packed output. That is the same only if there are no tokens. */
     if (length > PY_SSIZE_T_MAX || (length == 0 && call->batch.length > 0))
         return raise_error(PyExc_ValueError, "padded is %llu, which sequences of %zu tokens do not fit in",
                            (unsigned long long)length, call->batch.length);
@@ -104,6 +119,8 @@ static int read_padded(struct call *call, const struct layer_facts *layer, PyObj
 static int read_offsets(struct call *call, const struct layer_facts *layer, PyObject *offsets, PyObject *padded)
 {
     struct view *view = &call->more.offsets;
+    if (offsets == NULL)
+        return 0;
     if (view_borrow_offsets(view, offsets, &call->ids) < 0)
         return -1;
     call->batch.offsets = (const int64_t *)(const void *)view->data;
@@ -111,44 +128,22 @@ static int read_offsets(struct call *call, const struct layer_facts *layer, PyOb
     call->batch.length = (size_t)call->ids.shape[0];
     call->dims = 2;
     call->shape[0] = layer->pooled ? (Py_ssize_t)call->batch.sequences : call->ids.shape[0];
-    return read_padded(call, layer, padded);
+    return read_padded(call, padded);
 }
 
-static int read_starts(struct call *call, PyObject *const arguments[ARGUMENTS])
+static int read_starts(struct call *call, PyObject *starts)
 {
-    if (arguments[ARGUMENT_START] != NULL)
-        return not_used("starts", "start was given too");
+    if (starts == NULL)
+        return 0;
     const Py_ssize_t sequences = (Py_ssize_t)call->batch.sequences;
     const bool ragged = call->batch.offsets != NULL;
     const int dims = ragged ? 1 : call->ids.dims - 1;
-    /* One sequence alone may also have a list of one start. */
-    const bool alone = dims <= 0;
-    if (read_int64(&call->more.starts, arguments[ARGUMENT_STARTS], "starts", alone ? 1 : dims,
+    const bool alone = dims <= 0; /* a single sequence takes a list of one start */
+    if (read_int64(&call->more.starts, starts, "starts", alone ? 1 : dims,
                    ragged || alone ? &sequences : call->ids.shape) < 0)
         return -1;
     call->batch.starts = (const int64_t *)(const void *)call->more.starts.data;
     return 0;
-}
-
-static int read_positions(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS])
-{
-    static const char without[] = "this layer has no positions";
-    if (arguments[ARGUMENT_START] != NULL && option_int64(arguments[ARGUMENT_START], "start", &call->batch.start) < 0)
-        return -1;
-    if (arguments[ARGUMENT_STARTS] != NULL) {
-        if (!layer->positioned)
-            return not_used("starts", without);
-        if (read_starts(call, arguments) < 0)
-            return -1;
-    }
-    if (arguments[ARGUMENT_POSITIONS] == NULL)
-        return 0;
-    if (!layer->positioned)
-        return not_used("positions", without);
-    if (arguments[ARGUMENT_START] != NULL || arguments[ARGUMENT_STARTS] != NULL)
-        return not_used("positions", "start or starts was given too");
-    return read_ids(&call->more.positions, arguments[ARGUMENT_POSITIONS], "positions", &call->ids,
-                    &call->batch.position_ids, &call->batch.position_id_type);
 }
 
 static int read_dropout(struct call *call, PyObject *const arguments[ARGUMENTS])
@@ -164,36 +159,26 @@ static int read_dropout(struct call *call, PyObject *const arguments[ARGUMENTS])
     return raise_error(PyExc_ValueError, "dropout is %S, not in [0, 1)", arguments[ARGUMENT_DROPOUT]);
 }
 
-/* Reads all arguments but ids and out. Views are zeroed, so that any of them may be released. */
+/* Reads all arguments except ids and out. The caller has zeroed the views, so any of them can be released. */
 static int read_more(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS])
 {
-    if (arguments[ARGUMENT_OFFSETS] != NULL) {
-        if (read_offsets(call, layer, arguments[ARGUMENT_OFFSETS], arguments[ARGUMENT_PADDED]) < 0)
-            return -1;
-    } else if (arguments[ARGUMENT_PADDED] != NULL) {
-        return not_used("padded", "there are no offsets");
-    }
-    if (read_positions(call, layer, arguments) < 0)
+    inlay_batch *batch = &call->batch;
+    if (check_use(layer, arguments) < 0 ||
+        read_offsets(call, layer, arguments[ARGUMENT_OFFSETS], arguments[ARGUMENT_PADDED]) < 0 ||
+        option_int64(arguments[ARGUMENT_START], "start", &batch->start) < 0 ||
+        read_starts(call, arguments[ARGUMENT_STARTS]) < 0 ||
+        read_ids(&call->more.positions, arguments[ARGUMENT_POSITIONS], "positions", &call->ids, &batch->position_ids,
+                 &batch->position_id_type) < 0 ||
+        read_ids(&call->more.segments, arguments[ARGUMENT_SEGMENTS], "segments", &call->ids, &batch->segment_ids,
+                 &batch->segment_id_type) < 0 ||
+        read_weights(call, arguments[ARGUMENT_WEIGHTS]) < 0)
         return -1;
-    if (arguments[ARGUMENT_SEGMENTS] != NULL) {
-        if (!layer->segmented)
-            return not_used("segments", "this layer has no segments");
-        if (read_ids(&call->more.segments, arguments[ARGUMENT_SEGMENTS], "segments", &call->ids,
-                     &call->batch.segment_ids, &call->batch.segment_id_type) < 0)
-            return -1;
-    }
-    if (arguments[ARGUMENT_WEIGHTS] != NULL) {
-        if (!layer->pooled)
-            return not_used("weights", "this layer has no pooling");
-        if (read_weights(call, arguments[ARGUMENT_WEIGHTS]) < 0)
-            return -1;
-    }
     return read_dropout(call, arguments);
 }
 
 /* ---- The call --------------------------------------------------------------------------------------------------- */
 
-/* Makes a batch of ids: their last dimension is that of a sequence. Finds the shape of the output but for its last
+/* Fills in the shape of the batch (the last dimension of ids runs along a sequence) and of the output, except its last
    dimension. */
 static void read_shape(struct call *call, const struct layer_facts *layer)
 {
@@ -230,7 +215,7 @@ static bool any_beyond_out(PyObject *const arguments[ARGUMENTS])
     return false;
 }
 
-/* Returns the bytes from the first row of the output to the end of the last. */
+/* Returns the size of the output from its first row through its last, in bytes. */
 static size_t output_bytes(const struct call *call)
 {
     size_t bytes = call->output.stride_bytes;
@@ -256,7 +241,7 @@ static int begin(struct call *call, const struct layer_facts *layer, PyObject *c
     PyObject *out = arguments[ARGUMENT_OUT];
     if (output_open(&call->output, out, call->ids.way, layer->dtype, call->dims, call->shape) < 0)
         return -1;
-    /* Rows that a call leaves unchanged must not show what was in the memory before. */
+    /* Skipped rows of a new output must not leak earlier contents of the memory. */
     if (layer->skips && out == NULL)
         memset(call->output.data, 0, output_bytes(call));
     return 0;
@@ -295,8 +280,8 @@ static void raise_fault(const struct call *call, const struct layer_facts *layer
     raise_call(status, fault, call->batch.length, call->batch.padded_length > 0);
 }
 
-/* Releases the GIL for a call that takes long, and fills in its executor. Pooling adds a row for each token, however
-   few rows are left of them. */
+/* Releases the GIL for a long call and fills in its executor. A call with pooling reads a row per token, so those count
+   too. */
 static PyThreadState *release_gil(const struct call *call, const struct layer_facts *layer, inlay_executor *executor,
                                   const inlay_executor **threads)
 {
@@ -306,7 +291,7 @@ static PyThreadState *release_gil(const struct call *call, const struct layer_fa
     return threads_release_gil(output_bytes(call) + bytes, layer->threads, waits, executor, threads);
 }
 
-/* Runs the call. Rows of a mapped file are brought into memory before. */
+/* Runs the call. Reads the rows of a mapped file into memory first. */
 static inlay_status forward(const struct call *call, const struct layer_facts *layer, const inlay_executor *threads,
                             inlay_fault *fault)
 {
@@ -321,8 +306,7 @@ static inlay_status forward(const struct call *call, const struct layer_facts *l
     return status;
 }
 
-/* Runs the call, or its backward pass if there are gradients. Returns -1 with an exception. */
-static int run(struct call *call, const struct layer_facts *layer, const inlay_gradients *gradients)
+int call_run(struct call *call, const struct layer_facts *layer, const inlay_gradients *gradients)
 {
     inlay_fault fault;
     inlay_executor executor;
@@ -337,16 +321,6 @@ static int run(struct call *call, const struct layer_facts *layer, const inlay_g
         return 0;
     raise_fault(call, layer, status, &fault);
     return -1;
-}
-
-int call_run(struct call *call, const struct layer_facts *layer)
-{
-    return run(call, layer, NULL);
-}
-
-int call_backward(struct call *call, const struct layer_facts *layer, const inlay_gradients *gradients)
-{
-    return run(call, layer, gradients);
 }
 
 PyObject *call_explain(struct call *call, const struct layer_facts *layer)

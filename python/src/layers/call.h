@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One call of a layer: its arguments as Python gives them, and what becomes of them.
+ * One call of a layer, from its Python arguments to its result.
  */
 #pragma once
 
@@ -12,16 +12,16 @@
 
 #include <inlay/inlay.h>
 
-/* What a call needs to know of its layer. */
+/* Properties of a layer that its calls use. */
 struct layer_facts {
     const inlay_layer *handle;
     Py_ssize_t dim;
     enum dtype dtype;
-    size_t threads;           /* 0: as many as inlay.set_num_threads() said */
-    int64_t start;            /* of calls that are told none */
-    struct open_file *file;   /* that rows come from; null: they are in memory */
-    const inlay_table *rows;  /* the table of these */
-    Py_ssize_t table_rows[3]; /* of tokens, learned positions and segments; 0: absent */
+    size_t threads;           /* 0: the number set by inlay.set_num_threads() */
+    int64_t start;            /* default of calls */
+    struct open_file *file;   /* source of the rows; null: memory */
+    const inlay_table *rows;  /* token table in that file */
+    Py_ssize_t table_rows[3]; /* rows of the tables of tokens, positions and segments; 0: no table */
     bool positioned, learned, segmented, pooled, skips;
 };
 
@@ -51,24 +51,18 @@ struct call {
     bool has_more;
     struct {
         struct view starts, offsets, positions, segments, weights;
-    } more; /* set only if `has_more`; zeros are arrays that are absent */
+    } more; /* set only if `has_more`; arrays that aren't given are zeros */
 };
 
-/* Prepares the names of the arguments. Returns -1 with an exception. */
-int call_init(void);
+/* The arguments of a call, for arguments_init() and arguments_sort(). */
+extern struct arguments call_arguments;
 
-/* Sorts the arguments of a vectorcall by name; absent ones are null. Returns -1 with TypeError. */
-int call_sort(PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args, size_t count, PyObject *names);
-
-/* Reads the arguments and opens the output. Returns -1 with an exception, and then there is nothing to end. */
+/* Reads the arguments and opens the output. On error, returns -1 with an exception; don't call call_end() then. */
 int call_begin(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS]);
 
-/* Runs the call. Returns -1 with an exception. */
-int call_run(struct call *call, const struct layer_facts *layer);
-
-/* Adds to the gradients of tables. The output of the call is the gradient of its output, which is read. Returns -1 with
-   an exception. */
-int call_backward(struct call *call, const struct layer_facts *layer, const inlay_gradients *gradients);
+/* Runs the call. With `gradients`, runs the backward pass instead: reads the gradient of the output from `out` and adds
+   to the gradients of the tables. Returns -1 with an exception. */
+int call_run(struct call *call, const struct layer_facts *layer, const inlay_gradients *gradients);
 
 /* Ends a call. Returns its result, or null if `failed`. */
 PyObject *call_end(struct call *call, PyObject *like, bool failed);

@@ -27,27 +27,28 @@ static PyObject *layer_call(PyObject *self, PyObject *const *args, size_t count_
     const struct layer_facts *facts = &layer_of(self)->facts;
     PyObject *arguments[ARGUMENTS_MOST];
     struct call call;
-    if (call_sort(arguments, args, inlay_positional(count_and_flag), names) < 0 ||
+    if (arguments_sort(&call_arguments, arguments, args, inlay_positional(count_and_flag), names) < 0 ||
         call_begin(&call, facts, arguments) < 0)
         return NULL;
-    return call_end(&call, arguments[ARGUMENT_IDS], call_run(&call, facts) < 0);
+    return call_end(&call, arguments[ARGUMENT_IDS], call_run(&call, facts, NULL) < 0);
 }
 
-/* layer.explain(ids, out=None, ...): the arguments of a call. Nothing is computed. */
+/* layer.explain(ids, out=None, ...): takes the arguments of a call but computes nothing. */
 static PyObject *layer_explain(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
     PyObject *arguments[ARGUMENTS_MOST];
     struct call call;
-    if (call_sort(arguments, args, (size_t)count, names) < 0 || call_begin(&call, facts, arguments) < 0)
+    if (arguments_sort(&call_arguments, arguments, args, (size_t)count, names) < 0 ||
+        call_begin(&call, facts, arguments) < 0)
         return NULL;
     PyObject *text = call_explain(&call, facts);
     call_end(&call, NULL, true);
     return text;
 }
 
-/* layer._time(ids, out, calls): the seconds that the C function takes for each of these calls, which share one batch:
-   what the benchmark subtracts from the time of a call from Python. */
+/* layer._time(ids, out, calls): seconds per call of the C function on the same batch. The benchmark subtracts them from
+   the time of a call from Python. */
 static PyObject *layer_time(PyObject *self, PyObject *args)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
@@ -61,16 +62,16 @@ static PyObject *layer_time(PyObject *self, PyObject *args)
     int failed = 0;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (Py_ssize_t i = 0; i < calls && !failed; i++)
-        failed = call_run(&call, facts);
+        failed = call_run(&call, facts, NULL);
     clock_gettime(CLOCK_MONOTONIC, &end);
     call_end(&call, NULL, true);
     const double seconds = (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec);
     return failed ? NULL : PyFloat_FromDouble(seconds / (double)(calls > 0 ? calls : 1));
 }
 
-/* layer._backward(targets, ids, gradient, ...): adds the gradients of tokens, learned positions and segments to the
-   float32 tensors [rows, dim] of a tuple, whose items may be None. The other arguments are those of the call, with the
-   gradient of its output for `out`. */
+/* layer._backward(targets, ids, gradient, ...): adds the gradients of the tables of tokens, positions and segments to
+   `targets`, a tuple of float32 tensors [rows, dim] or None. Takes the arguments of the call, but the gradient of its
+   output as `out`. */
 static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
@@ -79,7 +80,8 @@ static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_
     struct view views[3] = {{.data = NULL}};
     PyObject *arguments[ARGUMENTS_MOST];
     struct call call;
-    if (call_sort(arguments, args + 1, (size_t)count - 1, names) < 0 || call_begin(&call, facts, arguments) < 0)
+    if (arguments_sort(&call_arguments, arguments, args + 1, (size_t)count - 1, names) < 0 ||
+        call_begin(&call, facts, arguments) < 0)
         return NULL;
     int failed = 0;
     for (Py_ssize_t i = 0; i < 3 && !failed; i++) {
@@ -90,15 +92,15 @@ static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_
     gradients.tokens = views[0].data;
     gradients.positions = views[1].data;
     gradients.segments = views[2].data;
-    failed = failed || call_backward(&call, facts, &gradients) < 0;
+    failed = failed || call_run(&call, facts, &gradients) < 0;
     for (int i = 0; i < 3; i++)
         view_release(&views[i]);
     call_end(&call, NULL, true);
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-/* layer._disown(): gives the arrays of the layer back. The caller then makes sure that their memory is the same and
-   alive in each call. */
+/* layer._disown(): drops the references to the layer's arrays. The caller must keep their memory alive and in place
+   during each call. */
 static PyObject *layer_disown(PyObject *self, PyObject *Py_UNUSED(args))
 {
     struct layer *layer = layer_of(self);
@@ -112,7 +114,7 @@ static PyObject *layer_disown(PyObject *self, PyObject *Py_UNUSED(args))
 
 /* ---- Layers of files -------------------------------------------------------------------------------------------- */
 
-/* Lets the library make the layer. Returns -1 with an exception. */
+/* Creates the library's layer. Returns -1 with an exception. */
 static int make_of_file(struct layer *layer, const inlay_file_layer_options *options)
 {
     inlay_file_error error;
@@ -216,7 +218,7 @@ static PyObject *get_report(PyObject *self, void *Py_UNUSED(closure))
     return of_file != NULL ? PyUnicode_FromString(inlay_file_layer_report(of_file)) : Py_NewRef(Py_None);
 }
 
-/* Returns the steps of a model behind the layer, as pairs of what they do and the name of their tensor or None. */
+/* Returns the steps of the model that follow the layer: pairs of an operation and the name of its tensor or None. */
 static PyObject *get_follows(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_file_layer *of_file = layer_of(self)->of_file;
@@ -261,8 +263,8 @@ int layer_init(PyObject *module)
     static PyGetSetDef properties[] = {
         {"dtype", get_dtype, NULL, "Name of the element type of the output.", NULL},
         {"report", get_report, NULL, "What was found in a file and done, line by line; else None.", NULL},
-        {"complete", get_complete, NULL, "Whether a model does nothing between the layer and its first block.", NULL},
-        {"follows", get_follows, NULL, "What it does there: pairs of a word and the name of a tensor or None.", NULL},
+        {"complete", get_complete, NULL, "True if nothing comes between the layer and the first block.", NULL},
+        {"follows", get_follows, NULL, "Steps between them: pairs of a word and the name of a tensor or None.", NULL},
         {"threads", get_threads, NULL, "Threads of a call; None: those of inlay.set_num_threads().", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };
@@ -270,7 +272,7 @@ int layer_init(PyObject *module)
         {"dim", T_PYSSIZET, offsetof(struct layer, facts.dim), READONLY, "Columns of the output."},
         {"table", T_OBJECT, offsetof(struct layer, tokens), READONLY, "The Table of tokens."},
         {"start", T_LONGLONG, offsetof(struct layer, facts.start), READONLY,
-         "The start of calls that are told none: 0, or that of a checkpoint."},
+         "Default start of calls: 0, or the checkpoint's."},
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct layer, call), READONLY, NULL},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct layer, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},
@@ -293,7 +295,7 @@ int layer_init(PyObject *module)
          "weights=None, dropout=0, key=0, step=0)."},
         {0, NULL},
     };
-    if (call_init() < 0)
+    if (arguments_init(&call_arguments) < 0)
         return -1;
     return type_add(module, &layer_type, "inlay.Layer", sizeof(struct layer), Py_TPFLAGS_HAVE_VECTORCALL, slots);
 }

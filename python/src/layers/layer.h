@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type inlay.Layer. A layer is immutable once it is made, keeps its tables alive, and may be called from any number
- * of threads.
+ * The type inlay.Layer. A layer is immutable, keeps its tables alive, and may be called from any number of threads.
  */
 #pragma once
 
 #include "abi.h"
 #include "files/open_file.h"
 
-/* Makes the input layer of the model in a file. Null model and part: found in the file. Returns null with an
+/* Makes the input layer of the model in a file. If model or part is null, the file decides. Returns null with an
    exception. */
 PyObject *layer_of_file(struct open_file *file, const char *model, const char *part, PyObject *dtype,
                         PyObject *threads);

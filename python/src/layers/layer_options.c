@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options become a spec of the library; what it refuses is explained in the words of the options.
+ * Turns options into a spec of the library, and its errors into messages about options.
  */
 #include "layers/layer_options.h"
 
@@ -29,7 +29,7 @@ static int read_scale(PyObject *object, size_t dim, float *scale)
     return 0;
 }
 
-/* Makes a Table of what was given for positions or segments, whose dim must be that of the layer. */
+/* Returns positions or segments as a Table with the dim of the layer. */
 static PyObject *read_table(PyObject *object, const char *what, size_t dim)
 {
     PyObject *table = table_from(object, what);
@@ -43,7 +43,7 @@ static PyObject *read_table(PyObject *object, const char *what, size_t dim)
     return NULL;
 }
 
-/* Positions are a Sinusoid or its name, which makes a formula of a dim, or a table. */
+/* Reads positions: a Sinusoid, its name, or a table. */
 static int read_positions(struct layer *layer, PyObject *object, size_t dim, inlay_layer_spec *spec)
 {
     if (PyUnicode_Check(object) || PyType_Check(object)) { /* a class has no dim */
@@ -85,34 +85,26 @@ static int read_norm(struct layer *layer, PyObject *object, inlay_layer_spec *sp
     return failed ? -1 : 0;
 }
 
-/* Reads the options that are names or flags. */
-static int read_choices(const struct layer_options *given, inlay_layer_spec *spec)
+/* Reads the options that are names, flags or numbers. */
+static int read_scalars(const struct layer_options *given, inlay_layer_spec *spec, size_t *threads)
 {
     spec->clamp_positions = given->clamp_positions != 0;
     spec->segments_first = given->segments_first != 0;
     spec->learning = given->learning ? INLAY_LEARNING_ON : INLAY_LEARNING_OFF;
-    return option_enum(given->stores, &option_stores, &spec->stores) < 0 ||
-                   option_enum(given->bad_id, &option_bad_ids, &spec->bad_id) < 0 ||
-                   option_enum(given->zero_rows, &option_zero_rows, &spec->zero_rows) < 0 ||
-                   option_enum(given->position_mode, &option_position_modes, &spec->position_mode) < 0 ||
-                   option_enum(given->pooling, &option_poolings, &spec->pooling) < 0
-               ? -1
-               : 0;
+    const bool failed = option_enum(given->stores, &option_stores, &spec->stores) < 0 ||
+                        option_enum(given->bad_id, &option_bad_ids, &spec->bad_id) < 0 ||
+                        option_enum(given->zero_rows, &option_zero_rows, &spec->zero_rows) < 0 ||
+                        option_enum(given->position_mode, &option_position_modes, &spec->position_mode) < 0 ||
+                        option_enum(given->pooling, &option_poolings, &spec->pooling) < 0 ||
+                        read_scale(given->scale, spec->tokens->dim, &spec->scale) < 0 ||
+                        option_int64(given->padding_id, "padding_id", &spec->padding_id) < 0 ||
+                        option_int64(given->substitute_id, "substitute_id", &spec->substitute_id) < 0 ||
+                        option_uint64(given->cached_positions, "cached_positions", &spec->cached_positions) < 0 ||
+                        option_threads(given->threads, "threads", threads) < 0;
+    return failed ? -1 : 0;
 }
 
-/* Reads the options that are numbers. */
-static int read_numbers(const struct layer_options *given, inlay_layer_spec *spec, size_t *threads)
-{
-    return read_scale(given->scale, spec->tokens->dim, &spec->scale) < 0 ||
-                   option_int64(given->padding_id, "padding_id", &spec->padding_id) < 0 ||
-                   option_int64(given->substitute_id, "substitute_id", &spec->substitute_id) < 0 ||
-                   option_uint64(given->cached_positions, "cached_positions", &spec->cached_positions) < 0 ||
-                   option_threads(given->threads, "threads", threads) < 0
-               ? -1
-               : 0;
-}
-
-/* Reads what each token has beside its row: the index of that row in the table, and a factor. */
+/* Reads the arrays indexed by token: the row of each token in the table, and a factor. */
 static int read_tokens(struct layer *layer, const struct layer_options *given, inlay_layer_spec *spec)
 {
     struct view *mapping = &layer->token_mapping;
@@ -135,7 +127,7 @@ static int read_tokens(struct layer *layer, const struct layer_options *given, i
                      &spec->token_weights);
 }
 
-/* Sets IndexError for the value of a token mapping that is no row. */
+/* Sets IndexError for the first entry of a token mapping that is out of range. */
 static void explain_mapping(struct view *mapping, const inlay_table *table)
 {
     const size_t rows = table->vocab > 0 ? table->vocab : table->rows;
@@ -150,7 +142,7 @@ static void explain_mapping(struct view *mapping, const inlay_table *table)
     }
 }
 
-/* Says which two options do not go together, for the combinations that are tried most. */
+/* Names two options that exclude each other, for the most common combinations. */
 static int explain_options(const inlay_layer_spec *spec)
 {
     const bool positioned = spec->sinusoid != NULL || spec->positions != NULL;
@@ -185,7 +177,7 @@ void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const in
         .dim = (Py_ssize_t)spec->tokens->dim,
         .dtype = dtype_of_element(spec->out_type),
         .threads = layer->facts.threads,
-        /* Ids of tables with a mapping are not those of rows. */
+        /* Rows can't be read ahead through a mapping, since ids aren't rows. */
         .file = spec->token_mapping == NULL ? table_file(layer->tokens) : NULL,
         .rows = table_view(layer->tokens),
         .table_rows = {(Py_ssize_t)spec->tokens->rows, spec->positions != NULL ? (Py_ssize_t)spec->positions->rows : 0,
@@ -214,8 +206,7 @@ int layer_fill(struct layer *layer, const struct layer_options *given)
     inlay_layer_spec spec = inlay_layer_spec_default(table_view(layer->tokens));
     const size_t dim = spec.tokens->dim;
     const enum dtype dtype = given->dtype != NULL ? dtype_of_argument(given->dtype) : DTYPE_F32;
-    if (dtype == DTYPE_UNKNOWN || read_choices(given, &spec) < 0 ||
-        read_numbers(given, &spec, &layer->facts.threads) < 0 ||
+    if (dtype == DTYPE_UNKNOWN || read_scalars(given, &spec, &layer->facts.threads) < 0 ||
         read_positions(layer, given->positions, dim, &spec) < 0 || read_norm(layer, given->norm, &spec) < 0 ||
         read_tokens(layer, given, &spec) < 0)
         return -1;

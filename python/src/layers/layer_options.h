@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a layer holds, and how the options of inlay.Layer() become it.
+ * The struct of a layer, and the options of inlay.Layer().
  */
 #pragma once
 
@@ -10,10 +10,10 @@ struct layer {
     PyObject base;
     inlay_vectorcall call;
     struct layer_facts facts;
-    inlay_layer *handle;                     /* null: that of `of_file` */
-    inlay_file_layer *of_file;               /* null: the layer was made of options */
-    struct open_file *file;                  /* that of_file is of */
-    PyObject *tokens, *positions, *segments; /* Tables, or a Formula of positions */
+    inlay_layer *handle;                     /* null: of_file has the handle */
+    inlay_file_layer *of_file;               /* null: the layer was made from options */
+    struct open_file *file;                  /* the file of of_file */
+    PyObject *tokens, *positions, *segments; /* Tables; positions may be a Formula */
     struct view gamma, beta, token_mapping, token_weights;
     PyObject *weak_references;
 };
@@ -24,8 +24,8 @@ struct layer_options {
     int clamp_positions, segments_first, learning;
 };
 
-/* Makes the layer that options describe. Returns -1 with an exception. */
+/* Makes a layer from options. Returns -1 with an exception. */
 int layer_fill(struct layer *layer, const struct layer_options *given);
 
-/* Sets what calls need to know of a layer with tokens and threads. */
+/* Sets the facts of a layer. Its tokens and threads must be set. */
 void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const inlay_layer *handle);
