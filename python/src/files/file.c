@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models that are open. close() gives up the file's own use of the memory; arrays, Tables and Layers keep theirs.
+ * Open models. close() drops the File's own reference to the memory; arrays, Tables and Layers keep theirs.
  */
 #include "files/file.h"
 
@@ -32,7 +32,7 @@ static struct file *file_of(PyObject *self)
     return (struct file *)(void *)self;
 }
 
-/* Takes what is open: uses it too, or closes the file. The lock is held for some instructions only. */
+/* Returns the open file: adds a user if `keep`, else closes the File. Holds the lock for a few instructions only. */
 static struct open_file *exchange(struct file *file, bool keep)
 {
     while (atomic_flag_test_and_set_explicit(&file->lock, memory_order_acquire))
@@ -46,7 +46,7 @@ static struct open_file *exchange(struct file *file, bool keep)
     return opened;
 }
 
-/* Uses the file until owner_release(). Returns null with ValueError if it is closed. */
+/* Adds a user to the file, until owner_release(). Returns null with ValueError if it is closed. */
 static struct open_file *use(PyObject *self)
 {
     struct open_file *opened = exchange(file_of(self), true);
@@ -57,7 +57,7 @@ static struct open_file *use(PyObject *self)
 
 /* ---- Opening and closing ---------------------------------------------------------------------------------------- */
 
-/* Reads the options of opening. Returns -1 with an exception. */
+/* Reads the options of inlay.open(). Returns -1 with an exception. */
 static int read_options(PyObject *memory, PyObject *resident_bytes, inlay_file_options *options)
 {
     *options = inlay_file_options_default();
@@ -132,22 +132,19 @@ static void file_dealloc(PyObject *self)
 
 /* ---- Tensors and values ----------------------------------------------------------------------------------------- */
 
-/* Returns the UTF-8 of a name, or null with an exception: KeyError for one that no file can have. */
+/* Returns the UTF-8 of a name, or null with an exception: KeyError if no file can have it. */
 static const char *text_of_name(PyObject *name)
 {
-    Py_ssize_t bytes;
-    if (!PyUnicode_Check(name)) {
-        PyErr_SetObject(PyExc_KeyError, name);
-        return NULL;
-    }
-    const char *text = PyUnicode_AsUTF8AndSize(name, &bytes);
-    if (text == NULL || strlen(text) == (size_t)bytes)
+    Py_ssize_t bytes = 0;
+    const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &bytes) : NULL;
+    if (text != NULL && strlen(text) == (size_t)bytes)
         return text;
-    PyErr_SetObject(PyExc_KeyError, name);
+    if (!PyErr_Occurred())
+        PyErr_SetObject(PyExc_KeyError, name);
     return NULL;
 }
 
-/* What is made of an open file and a name. Null without an exception: there is no such name. */
+/* Makes an object from an open file and a name. Returns null without an exception if there is no such name. */
 typedef PyObject *by_name(struct open_file *file, const char *name);
 
 static PyObject *named(PyObject *self, PyObject *name, by_name *function)
@@ -190,7 +187,7 @@ static PyObject *get_table(PyObject *self, PyObject *name)
     return named(self, name, table_of_file);
 }
 
-/* _names(tensors): a list of the names of tensors, or else of values. */
+/* _names(tensors): a list of the names of tensors if True, else of values. */
 static PyObject *list_names(PyObject *self, PyObject *of_tensors)
 {
     const bool tensors = of_tensors == Py_True;
@@ -238,7 +235,7 @@ static PyObject *tables_of_ngram(struct open_file *file, const inlay_file_ngram 
     return list;
 }
 
-/* _ngram(layer): its spec, its tables and a report. */
+/* _ngram(layer): a tuple of its spec, its tables and a report. */
 static PyObject *get_ngram(PyObject *self, PyObject *number)
 {
     inlay_file_error error;
@@ -312,10 +309,10 @@ int file_init(PyObject *module)
         {"close", file_close, METH_NOARGS,
          "close()\n--\n\nCloses the file. Its memory stays mapped until the last array, Table or Layer of it is gone."},
         {"table", get_table, METH_O,
-         "table(name)\n--\n\nReturns the Table of a tensor [rows, dim] with its scales, or of the tensors of a pattern "
-         "with one * for the numbers from 0 on."},
+         "table(name)\n--\n\nReturns the Table of a tensor [rows, dim] with its scales. In a pattern, one * matches "
+         "the numbers from 0 on, and the Table joins the tensors."},
         {"prefetch", file_prefetch, METH_VARARGS,
-         "prefetch(table, ids)\n--\n\nStarts to read rows of a Table of this file from the disk, and does not wait."},
+         "prefetch(table, ids)\n--\n\nStarts reading rows of a Table of this file from the disk. Does not wait."},
         {"_tensor", get_tensor, METH_O, NULL},
         {"_names", list_names, METH_O, NULL},
         {"_value", get_value, METH_O, NULL},
@@ -324,7 +321,7 @@ int file_init(PyObject *module)
         {NULL, NULL, 0, NULL},
     };
     static PyGetSetDef properties[] = {
-        {"closed", get_closed, NULL, "Whether close() was called.", NULL},
+        {"closed", get_closed, NULL, "True after close().", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };
     static PyMemberDef members[] = {

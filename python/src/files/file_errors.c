@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exceptions of files. Messages are those of the library, which name file, tensor and values.
+ * Exceptions of files. The library writes the messages: they name the file, the tensor and the values.
  */
 #include "files/file_errors.h"
 
@@ -10,7 +10,7 @@
 
 static PyObject *file_error; /* the class, set at import */
 
-/* The names of kinds of errors, which are those of the statuses. */
+/* FileError.kind by status. */
 static const char *const kinds[] = {
     [INLAY_FILE_ERROR_ARGUMENT] = "argument",   [INLAY_FILE_ERROR_KIND] = "kind",
     [INLAY_FILE_ERROR_TRUNCATED] = "truncated", [INLAY_FILE_ERROR_LIMIT] = "limit",
@@ -45,20 +45,11 @@ PyObject *raise_file_error(const inlay_file_error *error)
     return NULL;
 }
 
-PyObject *raise_name_error(const inlay_file_error *error)
-{
-    if (error->status != INLAY_FILE_ERROR_MISSING)
-        return raise_file_error(error);
-    PyErr_SetString(PyExc_KeyError, error->message);
-    return NULL;
-}
-
 int file_errors_init(PyObject *module)
 {
     file_error = PyErr_NewExceptionWithDoc(
         "inlay.FileError",
-        "A model file that is not what it should be. kind says in one word what is wrong, and name is that of the "
-        "tensor or key, or None.",
+        "A model file that is not valid. kind is the kind of error in one word, and name the tensor or key, or None.",
         PyExc_ValueError, NULL);
     return file_error != NULL ? PyModule_AddObjectRef(module, "FileError", file_error) : -1;
 }

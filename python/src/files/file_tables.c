@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which FileTensors have the rows and scales that the library found.
+ * Finds the FileTensors of rows and scales that the library found.
  */
 #include "files/file_tables.h"
 
@@ -10,8 +10,7 @@
 #include "module/options.h"
 #include "tables/table.h"
 
-/* Returns the tensor that rows [rows, dim] at an address are, packed or not, or null. Empty tensors can share an
-   address. */
+/* Returns the tensor of rows [rows, dim] at an address, packed or not, or null. Empty tensors can share an address. */
 static const inlay_file_tensor *find_rows(const inlay_file *file, const void *data, size_t rows, size_t dim)
 {
     for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
@@ -23,7 +22,7 @@ static const inlay_file_tensor *find_rows(const inlay_file *file, const void *da
     return NULL;
 }
 
-/* Returns the rows as an array: the tensor, or bytes where it packs them in elements of another size. */
+/* Returns the rows as an array: the tensor itself, or bytes if it packs rows into larger elements. */
 static PyObject *rows_of(struct open_file *file, const inlay_file_tensor *tensor, const inlay_table *view)
 {
     const Py_ssize_t shape[2] = {(Py_ssize_t)tensor->shape[0], (Py_ssize_t)view->stride_bytes};
@@ -60,7 +59,7 @@ static PyObject *make_part(struct open_file *file, const inlay_file_table *table
     const inlay_file_tensor *tensor = find_rows(file->file, part.data, rows, view->dim);
     if (tensor == NULL)
         return PyErr_Format(PyExc_SystemError, "the rows of a table of a file are no tensor of it: name a tensor");
-    /* N takes references over, and fails for null. */
+    /* N steals references and fails on null. */
     PyObject *options =
         Py_BuildValue("{s:N,s:s,s:n,s:N,s:N,s:N,s:d}", "data", rows_of(file, tensor, view), "type",
                       option_name((int)view->type, &option_elements), "dim", (Py_ssize_t)view->dim, "group",
@@ -99,13 +98,17 @@ PyObject *table_of_file(struct open_file *file, const char *name)
     PyThreadState *thread = PyEval_SaveThread();
     const inlay_file_status status = inlay_file_table_of(file->file, name, &table, &error);
     PyEval_RestoreThread(thread);
-    return status == INLAY_FILE_OK ? table_of_view(file, &table) : raise_name_error(&error);
+    if (status == INLAY_FILE_ERROR_MISSING)
+        PyErr_SetString(PyExc_KeyError, error.message);
+    else if (status != INLAY_FILE_OK)
+        raise_file_error(&error);
+    return status == INLAY_FILE_OK ? table_of_view(file, &table) : NULL;
 }
 
 PyObject *table_of_rows(struct open_file *file, const inlay_table *view)
 {
     const inlay_file_tensor *tensor = find_rows(file->file, view->data, view->rows, view->dim);
-    /* Scales that were converted are not converted again; they include every factor of the file. */
+    /* Don't convert scales twice. Converted ones include every factor of the file. */
     const bool converted = view->group > 0 || view->type == INLAY_E2M1_F32;
     return tensor != NULL && !converted ? table_of_file(file, tensor->name)
                                         : table_of_view(file, &(inlay_file_table){.view = *view, .scale = 1});

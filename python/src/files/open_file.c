@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The count of users, and what is known of calls before.
+ * Counts users, and remembers if recent calls waited for the disk.
  */
 #include "files/open_file.h"
 
 #include <stdlib.h>
 
-/* How many calls count as waiting after one that requested pages: more than pass between two samples of the library. */
+/* Calls expected to wait after one that requested pages. The library samples residency more often than that. */
 enum { WAITS = 64 };
 
 static void close_file(struct owner *owner)
@@ -24,7 +24,7 @@ struct open_file *open_file_new(inlay_file *file, bool mapped)
     opened->file = file;
     opened->mapped = mapped;
     owner_init(&opened->owner, close_file);
-    atomic_init(&opened->waits, WAITS); /* the first reads of a file come from the disk */
+    atomic_init(&opened->waits, WAITS); /* a new file isn't in memory yet */
     return opened;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An open model and who uses it: it is closed when the last array, Table or Layer over its memory is gone, on whatever
- * thread. Calls that read its rows bring them into memory first. Nothing here needs the GIL.
+ * An open model with a count of its users. The last array, Table or Layer that uses its memory closes it, on any
+ * thread. Calls that gather its rows read them into memory first. Nothing here needs the GIL.
  */
 #pragma once
 
@@ -15,17 +15,17 @@
 struct open_file {
     struct owner owner;
     inlay_file *file;
-    bool mapped;      /* rows may have to come from the disk */
-    atomic_int waits; /* above 0: the last calls waited for the disk */
+    bool mapped;      /* reading rows may wait for the disk */
+    atomic_int waits; /* above 0: a recent call waited for the disk */
 };
 
-/* Returns an open file with one user, or null if there is no memory. */
+/* Returns an open file with one user, or null if allocation fails. */
 struct open_file *open_file_new(inlay_file *file, bool mapped);
 
-/* Returns whether a call that reads rows is likely to wait for the disk, so that it should release the GIL. */
+/* Returns true if a call that reads rows is likely to wait for the disk, and so should release the GIL. */
 bool open_file_waits(struct open_file *file);
 
-/* Begins and ends a read of the rows of ids [count], as inlay_file_read_begin() and inlay_file_read_end() do. */
+/* Begin and end a read of the rows of ids [count], by inlay_file_read_begin() and inlay_file_read_end(). */
 void open_file_begin(struct open_file *file, const inlay_table *table, const void *ids, inlay_id_type type,
                      size_t count, inlay_file_read *read);
 void open_file_end(struct open_file *file, const inlay_file_read *read);

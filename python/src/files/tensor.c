@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which array a tensor is. Elements of types that no array has, such as the blocks of Q4_K, are bytes: the last
- * dimension is then that of the bytes of a row. The buffer protocol has no format for bfloat16 and 8-bit floats, which
- * NumPy gets from ml_dtypes.
+ * Tensors as arrays. Types that arrays don't have, such as the blocks of Q4_K, become bytes, and the last dimension the
+ * bytes of a row. The buffer protocol has no format for bfloat16 and 8-bit floats; NumPy gets them from ml_dtypes.
  */
 #include "files/tensor.h"
 
@@ -16,7 +15,7 @@
 struct file_tensor {
     PyObject base;
     struct open_file *file;
-    const inlay_file_tensor *tensor; /* null: other memory of the file */
+    const inlay_file_tensor *tensor; /* null: memory that isn't a tensor of the file */
     struct exported exported;
     PyObject *weak_references;
 };
@@ -30,7 +29,7 @@ static struct file_tensor *file_tensor(PyObject *self)
 
 /* ---- Arrays of tensors ------------------------------------------------------------------------------------------ */
 
-/* Returns the type of arrays with elements of a type that a format names, or DTYPE_UNKNOWN. */
+/* Returns the element type of arrays for a type name of a file format, or DTYPE_UNKNOWN. */
 static enum dtype dtype_of_tensor(const char *type)
 {
     static const struct {
@@ -49,13 +48,13 @@ static enum dtype dtype_of_tensor(const char *type)
     return DTYPE_UNKNOWN;
 }
 
-/* Finds the shape of the bytes of a tensor: rows of bytes, or all in one run where rows are not whole bytes. Returns
-   the dimensions. */
+/* Sets the shape of a tensor as bytes: rows of bytes, or one dimension if rows aren't whole bytes. Returns the number
+   of dimensions. */
 static int shape_of_bytes(const inlay_file_tensor *tensor, Py_ssize_t shape[VIEW_DIMS])
 {
     uint64_t rows = 1;
     for (uint32_t i = 0; i + 1 < tensor->rank; i++)
-        rows *= tensor->shape[i]; /* the library has checked the product of all */
+        rows *= tensor->shape[i]; /* can't overflow: the library checked the product */
     const bool by_rows = tensor->rank > 0 && (rows == 0 || tensor->bytes % rows == 0);
     if (!by_rows) {
         shape[0] = (Py_ssize_t)tensor->bytes;
@@ -95,7 +94,7 @@ PyObject *file_tensor_of(struct open_file *file, const inlay_file_tensor *tensor
         return make(file, tensor, tensor->data, DTYPE_U8, dims, shape);
     }
     for (uint32_t i = 0; i < tensor->rank; i++) {
-        if (tensor->shape[i] > PY_SSIZE_T_MAX) /* beside a dimension of 0 */
+        if (tensor->shape[i] > PY_SSIZE_T_MAX) /* possible if another dimension is 0 */
             return PyErr_Format(PyExc_ValueError, "tensor %s has a dimension that no array has", tensor->name);
         shape[i] = (Py_ssize_t)tensor->shape[i];
     }
@@ -122,7 +121,7 @@ static void file_tensor_dealloc(PyObject *self)
 
 /* ---- Protocols -------------------------------------------------------------------------------------------------- */
 
-/* Returns whether the buffer protocol has a format for a type. */
+/* Returns true if the buffer protocol has a format for a type. */
 static bool has_format(enum dtype dtype)
 {
     return dtype_infos[dtype].numpy >= 0;
@@ -143,7 +142,7 @@ static PyObject *file_tensor_dlpack(PyObject *self, PyObject *args, PyObject *op
     return exported_capsule(&file_tensor(self)->exported, "a tensor of a file", args, options);
 }
 
-/* Returns an array of bytes over the same memory as a memoryview. */
+/* Returns a memoryview of the bytes. */
 static PyObject *get_raw(PyObject *self, void *Py_UNUSED(closure))
 {
     const struct file_tensor *of = file_tensor(self);
@@ -153,7 +152,7 @@ static PyObject *get_raw(PyObject *self, void *Py_UNUSED(closure))
     return view;
 }
 
-/* __array__(dtype=None, copy=None), which NumPy calls for types without a format. */
+/* __array__(dtype=None, copy=None): NumPy calls it for types without a format. */
 static PyObject *file_tensor_array(PyObject *self, PyObject *args, PyObject *options)
 {
     static char *names[] = {"dtype", "copy", NULL};
@@ -181,7 +180,7 @@ static PyObject *get_path(PyObject *self, void *Py_UNUSED(closure))
     return tensor != NULL ? PyUnicode_DecodeFSDefault(tensor->path) : Py_NewRef(Py_None);
 }
 
-/* Returns the shape in the file of a tensor, and else that of the array. */
+/* Returns the shape of the tensor in the file, or of the array if it isn't a tensor. */
 static PyObject *get_shape(PyObject *self, void *Py_UNUSED(closure))
 {
     const struct file_tensor *of = file_tensor(self);
@@ -222,10 +221,10 @@ int file_tensor_init(PyObject *module)
         {NULL, NULL, 0, NULL},
     };
     static PyGetSetDef properties[] = {
-        {"name", get_text, NULL, "Its name in the file; None of scales that were made of others.", (void *)0},
-        {"type", get_text, NULL, "The name that the file's format gives its type, such as \"BF16\".", (void *)1},
+        {"name", get_text, NULL, "Name in the file; None for converted scales.", (void *)0},
+        {"type", get_text, NULL, "Name of its type in the file format, such as \"BF16\".", (void *)1},
         {"shape", get_shape, NULL, "Its shape in the file, the slowest dimension first.", NULL},
-        {"dtype", get_dtype, NULL, "The element type of arrays of it; \"uint8\" where no array has its type.", NULL},
+        {"dtype", get_dtype, NULL, "Element type of the array; \"uint8\" if arrays don't have the type.", NULL},
         {"path", get_path, NULL, "The file that holds it.", NULL},
         {"raw", get_raw, NULL, "Its bytes, as a read-only memoryview.", NULL},
         {NULL, NULL, NULL, NULL, NULL},
@@ -242,7 +241,7 @@ int file_tensor_init(PyObject *module)
         {Py_tp_getset, properties},
         {Py_tp_members, members},
         {Py_bf_getbuffer, file_tensor_getbuffer},
-        {Py_tp_doc, "A tensor of a model file: a read-only array over the file's memory, which it keeps open."},
+        {Py_tp_doc, "A tensor of a model file: a read-only array in the file's memory, which it keeps open."},
         {0, NULL},
     };
     return type_add(module, &file_tensor_type, "inlay.FileTensor", sizeof(struct file_tensor),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type inlay.FileTensor: memory of a model file as a read-only array, which keeps the file open.
+ * The type inlay.FileTensor: memory of a model file as a read-only array that keeps the file open.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ PyObject *file_tensor_of(struct open_file *file, const inlay_file_tensor *tensor
 PyObject *file_tensor_of_memory(struct open_file *file, const void *data, enum dtype dtype, int dims,
                                 const Py_ssize_t *shape);
 
-/* Returns the file that an object is an array of, borrowed, or null for other objects. */
+/* Returns the file of a FileTensor, borrowed, or null for other objects. */
 struct open_file *file_tensor_file(PyObject *object);
 
 /* Adds the type to the module. Returns -1 with an exception. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values one by one. Bytes of GGUF strings that are not UTF-8 become U+FFFD.
+ * Converts values. In GGUF strings, bytes that aren't UTF-8 become U+FFFD.
  */
 #include "files/value.h"
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Returns one element of a value that is a list. */
+/* Returns an element of a list. */
 static PyObject *element_at(const inlay_file_value *value, size_t i)
 {
     int64_t integer;
@@ -40,7 +40,7 @@ PyObject *file_value(const inlay_file_value *value)
     return tuple;
 }
 
-/* Returns an array as bytes, or None where there is none; null with an exception. */
+/* Returns an array as bytes, or None for null. Returns null with an exception. */
 static PyObject *bytes_of(const void *array, size_t count, size_t element_bytes)
 {
     return array != NULL ? PyBytes_FromStringAndSize(array, (Py_ssize_t)(count * element_bytes)) : Py_NewRef(Py_None);
@@ -48,7 +48,7 @@ static PyObject *bytes_of(const void *array, size_t count, size_t element_bytes)
 
 PyObject *file_ngram_spec(const inlay_ngram_spec *spec)
 {
-    /* N takes references over, and fails for null. */
+    /* N steals references and fails on null. */
     return Py_BuildValue("{s:n,s:I,s:s,s:N,s:N,s:I,s:N,s:N,s:N,s:O}", "vocab", (Py_ssize_t)spec->vocab, "length",
                          (unsigned)spec->length, "mix", spec->mix == INLAY_NGRAM_MIX_XOR ? "xor" : "add", "columns",
                          bytes_of(spec->columns, spec->column_count, sizeof *spec->columns), "multipliers",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Metadata of files and specs of n-grams as objects of Python, which keep nothing of the file.
+ * Metadata of files and specs of n-grams as Python objects that don't reference the file.
  */
 #pragma once
 
@@ -8,8 +8,8 @@
 
 #include <inlay/file.h>
 
-/* Returns a string, int, float or bool, or a tuple of the first three; null with an exception. */
+/* Returns a str, int, float or bool, or a tuple of str, int or float. Returns null with an exception. */
 PyObject *file_value(const inlay_file_value *value);
 
-/* Returns the fields of a spec as a mapping, null with an exception. Arrays are their bytes, or None. */
+/* Returns the fields of a spec as a dict. Arrays are bytes or None. Returns null with an exception. */
 PyObject *file_ngram_spec(const inlay_ngram_spec *spec);
