@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the extension module has. Arrays are of NumPy, PyTorch, JAX, or anything with DLPack or the buffer protocol.
+# The extension module. Arrays are NumPy's, PyTorch's or JAX's, or any object with DLPack or the buffer protocol.
 from typing import Any, Mapping, Optional, Sequence, Union
 
 Array = Any
@@ -9,20 +9,7 @@ NGRAM_LENGTH_MOST: int
 class Output: ...
 
 class Formula:
-    def __init__(
-        self,
-        dim: int,
-        recipe: str,
-        base: Optional[float],
-        layout: Optional[str],
-        spacing: Optional[str],
-        shift: Optional[int],
-        odd: Optional[str],
-        amplitude: Optional[float],
-        inv_freq: Optional[bytes],
-        float_angles: bool,
-        /,
-    ) -> None: ...
+    def __init__(self, dim: int, *options: Any) -> None: ...
 
 class Table:
     rows: int
@@ -141,7 +128,7 @@ class NGram:
     column_count: int
     token_map: Optional[Array]
     tables: Optional[tuple[Optional[Table], ...]]
-    # Arrays of int64 as inlay.NGram makes and checks them; its columns are [columns, 5].
+    # Arrays are int64, made and checked by inlay.NGram. columns is [columns, 5].
     def __new__(
         cls,
         vocab: int,
@@ -210,21 +197,7 @@ def keep_memory() -> bool: ...
 def zeros(shape: tuple[int, int], like: Array, /) -> Array: ...
 def isa() -> str: ...
 def quantize(table: Union[Table, Array], type: str, group: Optional[int], zeros: bool, /) -> Table: ...
-def random(
-    rows: int,
-    dim: int,
-    kind: str,
-    mean: float,
-    deviation: float,
-    low: Optional[float],
-    high: Optional[float],
-    key: int,
-    offset: int,
-    first_row: int,
-    zero_row: Optional[int],
-    out: Optional[Array],
-    /,
-) -> Array: ...
+def random(rows: int, dim: int, *options: Any) -> Array: ...
 def dtype_name(dtype: Any, /) -> str: ...
 def sinusoid_rows(formula: Formula, positions: Array, dtype: Any, out: Optional[Array], /) -> Array: ...
 def rotary_rows(formula: Any, positions: Array, dtype: Any, layout: str, /) -> tuple[Array, Array]: ...

@@ -16,10 +16,11 @@ from .names import choose, fold
 class Sinusoid:
     """The sinusoids of a layer, or their variant in a framework.
 
-    recipe is "exact" or one of docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq"; the error for another name
-    says which frameworks they are of. What is None is as the recipe has it; the exact one is interleaved, base^(-2i / dim). layout is "interleaved", "split" or
-    "split_cos_first"; spacing "dim" or "half" with shift 0 or 1; odd "formula", "zero", "wrap" or "error". inv_freq
-    are frequencies of your own in radians per position, and float_angles rounds as float32 frameworks do.
+    recipe is "exact" or one of docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq". An unknown name raises an
+    error that lists all recipes and their frameworks. The recipe gives the options that are None; "exact" is interleaved
+    with frequencies base^(-2i / dim). layout is "interleaved", "split" or "split_cos_first". spacing is "dim" or "half",
+    with shift 0 or 1. odd is "formula", "zero", "wrap" or "error". inv_freq is a list of your own frequencies in radians
+    per position. float_angles rounds angles like float32 frameworks.
     """
 
     base: Optional[float] = None
@@ -44,15 +45,18 @@ class Sinusoid:
             raise ValueError("float_angles rounds the frequencies of inv_freq, which is None")
         if self.inv_freq is not None and fold(self.recipe) != "exact":
             raise ValueError(f"inv_freq gives frequencies, and recipe {self.recipe!r} has its own: drop one of them")
-        self.formula(2 * max(1, len(self.inv_freq or ())))  # what no dim can have is refused here
+        self.formula(2 * max(1, len(self.inv_freq or ())))  # rejects options that are invalid for every dim
 
+    # Frequencies take 3 us each, more than the rows of a short call.
+    @functools.lru_cache(maxsize=64)
     def formula(self, dim: int) -> _core.Formula:
         """Returns this sinusoid with frequencies for `dim` columns. Layers call it."""
-        return _formula(self, dim)
+        *options, inv_freq, float_angles = dataclasses.astuple(self)
+        return _core.Formula(dim, *options, _doubles(inv_freq), float_angles)
 
 
 def sinusoid_of(positions: Any, learned: str = "a table [rows, dim]") -> Optional[Sinusoid]:
-    """Returns the Sinusoid that is given or named. `learned` is how the caller is given learned positions."""
+    """Returns a Sinusoid, given or named. `learned` tells the user how to pass learned positions instead."""
     name = fold(positions) if isinstance(positions, str) else None
     if positions is None or name == "none":
         return None
@@ -68,32 +72,15 @@ def sinusoid_of(positions: Any, learned: str = "a table [rows, dim]") -> Optiona
 
 
 def _require(name: str, value: Any, low: float, high: float) -> None:
-    """Raises TypeError or ValueError for what is no number in [low, high]."""
+    """Raises TypeError or ValueError unless value is a number in [low, high]."""
     if not isinstance(value, numbers.Real) or not low <= value <= high:
         error = ValueError if isinstance(value, numbers.Real) else TypeError
         raise error(f"{name} is {value!r}, not a number from {low:.10g} to {high:.10g}")
 
 
 def _doubles(values: Optional[Sequence[float]]) -> Optional[bytes]:
-    """Returns the bytes of float64 numbers, which the extension module reads."""
+    """Returns float64 numbers as bytes for the extension module."""
     return None if values is None else array.array("d", values).tobytes()
-
-
-# Frequencies take 3 us each, more than the rows of a short call.
-@functools.lru_cache(maxsize=64)
-def _formula(sinusoid: Sinusoid, dim: int) -> _core.Formula:
-    return _core.Formula(
-        dim,
-        sinusoid.recipe,
-        sinusoid.base,
-        sinusoid.layout,
-        sinusoid.spacing,
-        sinusoid.shift,
-        sinusoid.odd,
-        sinusoid.amplitude,
-        _doubles(sinusoid.inv_freq),
-        sinusoid.float_angles,
-    )
 
 
 def sinusoid(
@@ -107,15 +94,15 @@ def sinusoid(
     out: Any = None,
     **variant: Any,
 ) -> Any:
-    """Returns the sinusoids of positions, an array of the shape of positions with a last dimension `dim`.
+    """Returns the sinusoids of positions as an array [*positions.shape, dim].
 
-    positions are numbers between -2^31 and 2^31. base is 10000 at first; other arguments are those of Sinusoid.
+    positions are numbers between -2^31 and 2^31. base defaults to 10000. The other arguments are those of Sinusoid.
     """
     formula = Sinusoid(base, recipe, layout, **variant).formula(dim)
     return _core.sinusoid_rows(formula, positions, dtype, out)
 
 
-# The types of scaling: the keys of a configuration that each needs, and others that it reads.
+# The types of scaling: the keys of a configuration that each requires, and its optional keys.
 _SCALINGS = {
     "default": ("", ""),
     "linear": ("factor", ""),
@@ -130,12 +117,12 @@ _SCALINGS = {
     "proportional": ("partial_rotary_factor", "factor"),
 }
 _ALIASES = {"su": "longrope", "mrope": "default"}
-_OTHERS = ("ernie4_5_vl", "ernie4_5_moe_vl")  # which permute the frequencies of patches
-# Keys of every type. finetuned says how a model was trained, and llama_4_scaling_beta scales queries.
+_OTHERS = ("ernie4_5_vl", "ernie4_5_moe_vl")  # permute the frequencies of patches
+# Keys accepted for every type. finetuned and llama_4_scaling_beta (which scales queries) have no effect here.
 _SHARED = {"rope_type", "type", "rope_theta", "max_position_embeddings", "partial_rotary_factor", "mrope_section"}
 _SHARED |= {"mrope_interleaved", "interleaved", "finetuned", "llama_4_scaling_beta"}
 _KEYS = _SHARED.union(*(" ".join(keys).split() for keys in _SCALINGS.values()))
-_RANGES = {  # of numbers that are not in [2^-20, 10^6]
+_RANGES = {  # other keys: [2^-20, 10^6]
     "factor": (1, 1e6),
     "length": (1, 2**31 - 1),
     "original_max_position_embeddings": (2, 2**31 - 1),
@@ -155,7 +142,7 @@ def _hashable(value: Any) -> Any:
 
 
 def _entry(scaling: Mapping[str, Any], layer_type: Optional[str]) -> dict[str, Any]:
-    """Returns what an entry of a configuration has for a type of layers. Its rope_type is the name of a formula."""
+    """Returns the keys of an entry for a type of layers, with the name of a formula as rope_type."""
     if not isinstance(scaling, Mapping):
         raise TypeError(f"rope_scaling is {scaling!r}, not a dict")
     types = [name for name, value in scaling.items() if isinstance(value, Mapping)]
@@ -179,7 +166,7 @@ def _entry(scaling: Mapping[str, Any], layer_type: Optional[str]) -> dict[str, A
 
 
 def _configuration(dim: Optional[int], scaling: Any, layer_type: Optional[str]) -> tuple[Optional[int], dict[str, Any]]:
-    """Returns dim and an entry, with what transformers takes from the configuration outside of it."""
+    """Returns dim and the entry. Adds the keys that transformers reads from the configuration itself."""
     is_dict = isinstance(scaling, Mapping)
     get = scaling.get if is_dict else lambda key: getattr(scaling, key, None)
     if not any(get(key) is not None for key in ("rope_parameters", "rope_scaling", "model_type", "hidden_size")):
@@ -208,11 +195,11 @@ def _configuration(dim: Optional[int], scaling: Any, layer_type: Optional[str]) 
 
 
 def _columns(dim: Optional[int], config: Any, layer_type: Optional[str], entry: Mapping[str, Any]) -> Optional[int]:
-    """Returns the rotary columns of a head, as transformers computes them of an object, which has all defaults."""
+    """Returns the rotary columns of a head, computed from a configuration object like in transformers."""
     if layer_type is not None and hasattr(config, "per_layer_config"):
         try:
             config = config.per_layer_config[layer_type]
-        except ValueError:  # of a type that is not in config.layer_types, or whose layers differ
+        except ValueError:  # config.layer_types doesn't have the type, or its layers differ
             if getattr(config, "is_heterogeneous", False):
                 return dim
     head = getattr(config, "head_dim", None)
@@ -226,14 +213,14 @@ def _columns(dim: Optional[int], config: Any, layer_type: Optional[str], entry: 
 
 
 def _numbers(entry: Mapping[str, Any], half: int) -> dict[str, Any]:
-    """Returns what the formula of an entry reads. Raises ValueError for what is missing or out of range."""
+    """Returns the numbers that the formula of an entry reads. Raises ValueError if one is missing or out of range."""
     needed, others = (keys.split() for keys in _SCALINGS[entry["rope_type"]])
     found = {key: entry[key] for key in (*needed, *others) if entry.get(key) is not None}
     lengths = [entry.get(key) for key in ("max_position_embeddings", "original_max_position_embeddings")]
     if entry["rope_type"] in ("yarn", "longrope") and all(isinstance(n, numbers.Real) and n >= 1 for n in lengths):
         found.setdefault("factor", lengths[0] / lengths[1])
     if entry["rope_type"] == "longrope" and "attention_factor" in found:
-        needed.remove("factor")  # which computes nothing else
+        needed.remove("factor")  # used only to compute attention_factor
     missing = [key for key in needed if key not in found]
     if missing:
         where = "the number of tokens as length" if "length" in missing else "the whole configuration, not its entry"
@@ -257,7 +244,7 @@ def _numbers(entry: Mapping[str, Any], half: int) -> dict[str, Any]:
 def _frequencies(dim: int, base: float, entry: Mapping[str, Any]) -> tuple[tuple[float, ...], float]:
     found, kind = _numbers(entry, dim // 2), entry["rope_type"]
     turning = dim // 2
-    if kind == "proportional":  # of all columns of a head, but only the first turn
+    if kind == "proportional":  # frequencies for all columns of a head, but only the first ones rotate
         kind, turning = "linear", int(found.pop("partial_rotary_factor") * dim // 2)
         found.setdefault("factor", 1.0)
     if kind == "dynamic":
@@ -267,8 +254,8 @@ def _frequencies(dim: int, base: float, entry: Mapping[str, Any]) -> tuple[tuple
 
 
 def _axes(section: Sequence[int], interleaved: bool, half: int) -> bytes:
-    """Returns which row of positions (temporal 0, height 1, width 2) each frequency takes: one section after the other,
-    or in turn as long as height and width have any."""
+    """Returns the row of positions (temporal 0, height 1, width 2) of each frequency: one section after the other, or
+    interleaved until height and width run out."""
     section = section if isinstance(section, tuple) else (section,)
     if len(section) != 3 or not all(isinstance(n, int) and n >= 0 for n in section) or sum(section) != half:
         raise ValueError(f"mrope_section is {list(section)}, not three numbers whose sum is dim / 2 = {half}")
@@ -279,7 +266,7 @@ def _axes(section: Sequence[int], interleaved: bool, half: int) -> bytes:
 
 @functools.lru_cache(maxsize=64)
 def _rotary_formula(dim: int, base: float, items: tuple[tuple[str, Any], ...]) -> Any:
-    """Returns which row of positions each frequency takes, and a formula of the frequencies for each row."""
+    """Returns the row of positions of each frequency, and a formula for the frequencies of each row."""
     entry = dict(items)
     section = entry.get("mrope_section")
     inv_freq, attention = _frequencies(dim, base, entry)
@@ -303,12 +290,12 @@ def rotary(
     length: Optional[int] = None,
     dtype: Any = "float32",
 ) -> tuple[Any, Any]:
-    """Returns the cosines and the sines of rotary embeddings for positions, numbers between -2^31 and 2^31.
+    """Returns the cosines and sines of rotary embeddings for positions, numbers between -2^31 and 2^31.
 
-    scaling is a model's configuration, as an object of transformers or a dict, or its entry rope_parameters or
-    rope_scaling, such as {"rope_type": "llama3", "factor": 8.0, ...}. docs/rotary.md has the formulas and the keys that
-    each needs. layer_type chooses among several types of layers. length is the number of tokens, for dynamic and
-    longrope. dim can be left out with an object, and base if scaling has rope_theta; without scaling base is 10000.
+    scaling is a model's configuration (an object of transformers or a dict) or its entry rope_parameters or
+    rope_scaling, e.g. {"rope_type": "llama3", "factor": 8.0, ...}. docs/rotary.md lists the formulas and their keys.
+    layer_type selects one of several types of layers. dynamic and longrope need length, the number of tokens. A
+    configuration object gives dim, and rope_theta in scaling gives base. Without scaling, base defaults to 10000.
     layout is "pairs" (dim / 2 columns), "halves" (Llama in PyTorch) or "interleaved". With mrope_section in scaling
     (Qwen2-VL to Qwen3-VL), positions are [3, ...]: temporal, height and width.
     """

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sinusoids and rotary tables. Runs of consecutive positions are written as such, which is several times as fast as a
- * list and has the same bits.
+ * Sinusoids and rotary tables. Runs of consecutive positions are written as runs: several times faster than a list,
+ * with the same bits.
  */
 #include "tables/sinusoid.h"
 
@@ -31,7 +31,7 @@ const inlay_sinusoid *sinusoid_handle(PyObject *object)
     return NULL;
 }
 
-/* Returns the dim of an object that sinusoid_handle() knows. */
+/* Returns the dim of a formula. */
 static size_t dim_of(PyObject *formula)
 {
     return ((struct formula *)(void *)formula)->dim;
@@ -39,7 +39,7 @@ static size_t dim_of(PyObject *formula)
 
 /* ---- Frequencies ------------------------------------------------------------------------------------------------ */
 
-/* Checks that the bytes of float64 numbers are as many as there are pairs of columns. Returns -1 with ValueError. */
+/* Requires `expected` float64 numbers. Returns -1 with ValueError. */
 static int require_count(const char *what, Py_ssize_t bytes, size_t expected)
 {
     const size_t count = (size_t)bytes / sizeof(double);
@@ -62,15 +62,15 @@ static PyObject *formula_of(const inlay_sinusoid_spec *spec)
     return raise_status(status);
 }
 
-/* Formula(dim, recipe, base, layout, spacing, shift, odd, amplitude, inv_freq, float_angles); None is the recipe's own
-   choice. inv_freq is the bytes of float64 numbers. */
+/* Formula(dim, base, recipe, layout, spacing, shift, odd, amplitude, inv_freq, float_angles). The recipe chooses
+   options that are None. inv_freq is float64 numbers as bytes. */
 static PyObject *formula_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *Py_UNUSED(options))
 {
     Py_ssize_t dim, bytes;
     PyObject *name, *base, *layout, *spacing, *shift, *odd, *amplitude;
     const char *inv_freq;
     int float_angles;
-    if (!PyArg_ParseTuple(args, "nOOOOOOOz#p", &dim, &name, &base, &layout, &spacing, &shift, &odd, &amplitude,
+    if (!PyArg_ParseTuple(args, "nOOOOOOOz#p", &dim, &base, &name, &layout, &spacing, &shift, &odd, &amplitude,
                           &inv_freq, &bytes, &float_angles))
         return NULL;
     inlay_recipe recipe = INLAY_RECIPE_EXACT;
@@ -85,7 +85,7 @@ static PyObject *formula_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyOb
         option_double(base, &spec.base) < 0 || option_double(amplitude, &spec.amplitude) < 0 ||
         option_uint64(shift, "shift", &shift_value) < 0)
         return NULL;
-    spec.shift = shift_value <= 1 ? (uint32_t)shift_value : 2; /* 2 is refused */
+    spec.shift = shift_value <= 1 ? (uint32_t)shift_value : 2; /* the library rejects 2 */
     spec.float_angles = (uint32_t)float_angles;
     spec.inv_freq = (const double *)(const void *)inv_freq;
     const size_t pairs = spec.odd == INLAY_SINUSOID_ODD_FORMULA ? spec.dim / 2 + spec.dim % 2 : spec.dim / 2;
@@ -110,7 +110,7 @@ int sinusoid_init(PyObject *module)
 
 /* ---- Positions -------------------------------------------------------------------------------------------------- */
 
-/* Reads positions: int64 in one run, float32 or float64. */
+/* Reads positions as contiguous int64, float32 or float64. */
 static int positions_of(struct view *view, PyObject *object, inlay_position_type *type)
 {
     if (view_of(view, object, "positions", DTYPE_UNKNOWN) < 0)
@@ -131,7 +131,7 @@ static int positions_of(struct view *view, PyObject *object, inlay_position_type
     return failed;
 }
 
-/* Returns how many positions from the i-th on are consecutive, or 0 if it is real, negative or out of range. */
+/* Returns the number of consecutive positions from index i on, or 0 if position i is real, negative or out of range. */
 static size_t run_at(const struct view *positions, inlay_position_type type, size_t i, size_t count)
 {
     const int64_t first = type == INLAY_POSITION_I64 ? view_int64_at(positions, i) : -1;
@@ -164,7 +164,7 @@ static PyObject *bad_position(const struct view *positions, inlay_position_type 
     return NULL;
 }
 
-/* The shape of the rows of positions, each with `dim` columns. */
+/* Sets the shape of rows with `dim` columns. Returns the number of dimensions. */
 static int rows_shape(Py_ssize_t shape[VIEW_DIMS], const struct view *positions, size_t dim)
 {
     memcpy(shape, positions->shape, sizeof positions->shape);
@@ -191,7 +191,7 @@ static inlay_status write_rows(const inlay_sinusoid *sinusoid, const struct view
     return status;
 }
 
-/* Returns the rows of positions in `out` or a new array of the framework that `like` belongs to. */
+/* Writes rows to `out`, or to a new array of the same framework as `like`. Returns it, or null with an exception. */
 static PyObject *rows_of(const inlay_sinusoid *sinusoid, const struct view *positions, inlay_position_type type,
                          PyObject *like, enum dtype dtype, size_t dim, PyObject *out)
 {
@@ -228,20 +228,19 @@ PyObject *sinusoid_rows(PyObject *Py_UNUSED(module), PyObject *args)
 
 enum { ROTARY_AXES = 3, LISTED_ROWS = 256 };
 
-/* What rotary tables are made of. Positions are those of all frequencies, or [3, ...]: temporal, height, width. */
+/* The formula of rotary tables. Positions have one axis, or three as [3, ...]: temporal, height, width. */
 struct rotary {
     size_t axes;                                  /* 1 or 3 */
-    const unsigned char *axis;                    /* [half] which of them each frequency takes */
-    size_t half;                                  /* frequencies */
-    const inlay_sinusoid *sinusoids[ROTARY_AXES]; /* of the frequencies of each, split; null: it has none */
-    size_t counts[ROTARY_AXES];                   /* of these */
+    const unsigned char *axis;                    /* axis of each frequency, [half] */
+    size_t half;                                  /* number of frequencies */
+    const inlay_sinusoid *sinusoids[ROTARY_AXES]; /* frequencies of each axis, layout split; null: none */
+    size_t counts[ROTARY_AXES];                   /* number of them */
     inlay_element_type type;
     inlay_rotary_layout layout;
     char *buffer; /* LISTED_ROWS rows of `half` sines and cosines */
 };
 
-/* Copies the entries of one axis, `from`, to where a layout has their frequencies. Inlined, so that elements have a
-   constant size. */
+/* Copies the entries of one axis to their places in a row. Inline, so the element size is a constant. */
 static inline void spread_row(const struct rotary *rotary, size_t axis, const char *from, char *row, size_t element)
 {
     for (size_t i = 0; i < rotary->half; i++) {
@@ -256,7 +255,7 @@ static inline void spread_row(const struct rotary *rotary, size_t axis, const ch
     }
 }
 
-/* Writes rows [done, end) of one axis through the buffer. `pair` is the tables of cosines and of sines. */
+/* Writes rows [done, end) of one axis through the buffer. `pair` holds the tables of cosines and sines. */
 static inlay_status write_list(const struct rotary *rotary, size_t axis, const struct view *positions,
                                inlay_position_type type, size_t done, size_t end, const struct output pair[2],
                                inlay_fault *fault)
@@ -308,7 +307,7 @@ static inlay_status write_tables(const struct rotary *rotary, const struct view 
     return status;
 }
 
-/* Returns the tables of positions, of the framework that `like` belongs to. */
+/* Returns the tables of positions as arrays of the same framework as `like`. */
 static PyObject *rotary_of(const struct rotary *rotary, const struct view *positions, inlay_position_type type,
                            PyObject *like, enum dtype dtype)
 {
@@ -332,7 +331,7 @@ static PyObject *rotary_of(const struct rotary *rotary, const struct view *posit
     return status == INLAY_ERROR_POSITION ? bad_position(positions, type, fault.token) : raise_status(status);
 }
 
-/* Reads a tuple: the axis of each frequency as bytes, and for each axis a formula or None. */
+/* Reads a tuple: the axis of each frequency as bytes, then a formula or None for each axis. */
 static int rotary_open(struct rotary *rotary, PyObject *formulas)
 {
     PyObject *own[ROTARY_AXES] = {Py_None, Py_None, Py_None};
@@ -355,7 +354,7 @@ static int rotary_open(struct rotary *rotary, PyObject *formulas)
     return rotary->buffer != NULL ? 0 : raise_memory();
 }
 
-/* Returns whether positions are [3, ...] if there are sections; else with an exception. */
+/* Returns true if positions have an axis [3, ...] where sections need one, else false with an exception. */
 static bool suits_rotary(const struct rotary *rotary, const struct view *positions)
 {
     if (rotary->axes == 1 || (positions->dims >= 1 && positions->shape[0] == ROTARY_AXES))
@@ -395,8 +394,8 @@ PyObject *sinusoid_rotary_rows(PyObject *Py_UNUSED(module), PyObject *args)
     return pair;
 }
 
-/* rotary_frequencies(dim, base, scaling, **numbers): inv_freq as the bytes of float64 numbers, and attention_factor.
-   The numbers are those of a model's configuration, of which absent ones have the defaults of inlay_rotary_spec. */
+/* rotary_frequencies(dim, base, scaling, **numbers): inv_freq as bytes of float64 numbers, and attention_factor.
+   numbers come from a model's configuration; their defaults are those of inlay_rotary_spec. */
 PyObject *sinusoid_rotary_frequencies(PyObject *Py_UNUSED(module), PyObject *args, PyObject *options)
 {
     static char *names[] = {

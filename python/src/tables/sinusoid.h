@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type _core.Formula: a sinusoid of one dim, as the library makes it; and the tables that it writes. The classes
- * and functions that users see are in the package's Python files.
+ * The type _core.Formula, a sinusoid of one dim, and the tables that it writes. The public classes and functions are in
+ * inlay/positions.py.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include <inlay/inlay.h>
 
-/* Returns the sinusoid that an object is, or null with TypeError; it is valid as long as the object. */
+/* Returns the sinusoid of a Formula, valid as long as the Formula, or null with TypeError. */
 const inlay_sinusoid *sinusoid_handle(PyObject *object);
 
 /* sinusoid_rows(formula, positions, dtype, out), rotary_rows(formula, positions, dtype, layout) and
