@@ -26,44 +26,44 @@ __all__ = ["Fused", "Fusion", "Left", "fuse", "library_path"]
 
 _DOMAIN = "inlay"
 _TYPE = onnx.TensorProto
-# The operator for each type of output, which ONNX Runtime finds by the operator's name alone.
+# The operator for each output type: ONNX Runtime derives the type from the operator's name.
 _OPERATORS = {_TYPE.FLOAT: "Embed", _TYPE.FLOAT16: "EmbedFloat16", _TYPE.BFLOAT16: "EmbedBFloat16"}
 _FLOATS = (*_OPERATORS, _TYPE.DOUBLE)
-# The operator's inputs, in their order; the first two are required.
+# The operator's inputs in order. The first two are required.
 _INPUTS = "table ids positions position_ids segments segment_ids gamma beta scales zeros".split()
-# What GatherBlockQuantized's tables are: bits to flip in each byte, so that values count from 0, and whether their zero
-# points lie packed over all rows. Without zero points the zero is 8 of uint8 and int4, whose bits were flipped, else 0.
-_QUANTISED = {_TYPE.UINT8: (0, False), _TYPE.UINT4: (0, True), _TYPE.INT4: (0x88, True)}
+# Tables of GatherBlockQuantized: bits to flip in each byte to make values unsigned, and if zero points are packed across
+# rows. Without zero points, the zero is 8 for uint8 and int4 (after flipping), else 0.
+_QUANTIZED = {_TYPE.UINT8: (0, False), _TYPE.UINT4: (0, True), _TYPE.INT4: (0x88, True)}
 
-# LayerNorm as one node, and the nodes it is made of where the exported operators have none. Strings are tensors; operands
-# of Add and Mul stand in either order. "two" is a constant 2 and "epsilon" any constant.
-_CENTRED = ("Sub", "x", ("ReduceMean", "x"))
-_ROOT = ("Sqrt", ("Add", ("ReduceMean", ("Pow", _CENTRED, "two")), "epsilon"))
-_ROOT_OF_PRODUCT = ("Sqrt", ("Add", ("ReduceMean", ("Mul", _CENTRED, _CENTRED)), "epsilon"))
+# LayerNorm as one node, and as the nodes that exporters without the operator write. Strings are tensors. Add and Mul
+# match operands in either order. "two" is a constant 2 and "epsilon" any constant.
+_CENTERED = ("Sub", "x", ("ReduceMean", "x"))
+_ROOT = ("Sqrt", ("Add", ("ReduceMean", ("Pow", _CENTERED, "two")), "epsilon"))
+_ROOT_OF_PRODUCT = ("Sqrt", ("Add", ("ReduceMean", ("Mul", _CENTERED, _CENTERED)), "epsilon"))
 _NORMS = (
     ("LayerNormalization", "x", "gamma", "beta"),
     ("LayerNormalization", "x", "gamma"),
-    ("Add", ("Mul", ("Div", _CENTRED, _ROOT), "gamma"), "beta"),
-    ("Add", ("Mul", ("Div", _CENTRED, _ROOT_OF_PRODUCT), "gamma"), "beta"),
-    ("Add", ("Mul", ("Mul", _CENTRED, ("Reciprocal", _ROOT_OF_PRODUCT)), "gamma"), "beta"),
+    ("Add", ("Mul", ("Div", _CENTERED, _ROOT), "gamma"), "beta"),
+    ("Add", ("Mul", ("Div", _CENTERED, _ROOT_OF_PRODUCT), "gamma"), "beta"),
+    ("Add", ("Mul", ("Mul", _CENTERED, ("Reciprocal", _ROOT_OF_PRODUCT)), "gamma"), "beta"),
 )
 _TOO_WIDE = "has 16-bit results of a norm of more than 4096 columns"
 _COMMUTATIVE = ("Add", "Mul")
 # Nodes between an input of the graph and the ids of a lookup.
 _OF_IDS = ("Cast", "Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze")
 
-# Dimensions of a tensor: numbers, names, or None where nothing is known.
+# Dimensions of a tensor: numbers, names, or None if unknown.
 Shape = tuple[Any, ...]
 
 
 def library_path() -> str:
-    """Returns the library that has the operators, for SessionOptions.register_custom_ops_library()."""
+    """Returns the path of the operator library for SessionOptions.register_custom_ops_library()."""
     return _core.__file__
 
 
 @dataclasses.dataclass(frozen=True)
 class Fused:
-    """Nodes that fuse() replaced by one: names of tensors, how many nodes they were, and what ended the layer."""
+    """A layer that fuse() replaced by one node: names of its tensors, the number of nodes, and what ended the layer."""
 
     table: str
     ids: str
@@ -86,7 +86,7 @@ class Fused:
 
 @dataclasses.dataclass(frozen=True)
 class Left:
-    """A lookup that fuse() left as it is, and why: the reason names the node that stopped it."""
+    """A lookup that fuse() left unchanged. The reason names the node that stopped it."""
 
     node: str
     table: str
@@ -97,31 +97,26 @@ class Left:
 
 
 class Fusion(list[Fused]):
-    """What fuse() replaced; `left` are the lookups that it did not."""
+    """The layers that fuse() replaced; `left` lists the lookups that it left unchanged."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.left: list[Left] = []
+    left: list[Left]
 
 
 def fuse(model: onnx.ModelProto) -> Fusion:
-    """Replaces the input layers in the main graph of a model, and returns what was replaced and what was left.
+    """Replaces the input layers in the main graph of a model. Returns the layers, and the lookups that it left.
 
-    An input layer is a Gather or GatherBlockQuantized along axis 0 of a table, and of what follows: Mul by a constant of
-    one element; Add of one or two terms; LayerNormalization, or the nodes it is made of; Cast between these. A term is
-    a lookup in another table, or a tensor [dim], [length, dim] or [1, length, dim], constant or computed. Tables are
-    float32, float16 or bfloat16. A Gather that nothing of this follows is replaced if its ids are an input of the graph.
-    Everything else is left as it is, and so are results that another node needs. Sums are float32, norms float64 inside,
-    and the output is rounded once.
+    An input layer starts with a Gather or GatherBlockQuantized along axis 0 of a table. It continues with Mul by a
+    constant of one element; Add of one or two terms; LayerNormalization, or its parts as nodes; Cast between these. A
+    term is a lookup in another table, or a tensor [dim], [length, dim] or [1, length, dim], constant or computed. Tables
+    are float32, float16 or bfloat16. A Gather alone is replaced if its ids are an input of the graph. All other nodes
+    stay, and results that other nodes need stay available. Sums are float32, norms are computed in float64, and the
+    output is rounded once.
 
-    Negative ids count from the end of the table, as those of Gather do. A bad id makes run() raise InvalidArgument that
-    names it and its place. So do sequences of one token where positions has more rows, which Add repeats.
+    Negative ids count from the end of the table, like in Gather. On a bad id, run() raises InvalidArgument with the id
+    and its place. It also raises it for sequences of one token if positions has more rows, which Add would broadcast.
     """
-    graph, fusion = _Graph(model), Fusion()
-    lookups = [node for node in model.graph.node if graph.is_lookup(node)]
-    lookups.sort(key=graph.order)
-    left = []
-    for node in lookups:
+    graph, fusion, left = _Graph(model), Fusion(), []
+    for node in sorted(filter(graph.is_lookup, model.graph.node), key=graph.order):
         if node.output[0] not in graph.replaced:
             try:
                 fusion.append(graph.fuse(node))
@@ -135,7 +130,7 @@ def fuse(model: onnx.ModelProto) -> Fusion:
 
 
 class _Stop(Exception):
-    """Why a layer does not go on."""
+    """The reason why a layer ends."""
 
 
 def _stop_if(condition: bool, node: onnx.NodeProto, reason: str) -> None:
@@ -152,13 +147,13 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
 
 
 def _repeats_to(size: Any, other: Any) -> bool:
-    """Returns whether a dimension is, or may turn out to be, the other or 1: not where that repeats the other instead."""
+    """Returns True if a dimension is or may be 1 or equal to the other. False if the other would be repeated instead."""
     return size in (1, other) or other != 1 and not (isinstance(size, int) and isinstance(other, int))
 
 
 @dataclasses.dataclass
 class _Layer:
-    """An input layer, as far as its nodes were followed."""
+    """An input layer up to the last node that was followed."""
 
     output: str
     type: int
@@ -168,11 +163,10 @@ class _Layer:
     inputs: dict[str, str]
     attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
     terms: list[tuple[str, Optional[str]]] = dataclasses.field(default_factory=list)
-    asked: list[onnx.NodeProto] = dataclasses.field(default_factory=list)  # Shape, of results that are no more
 
 
 class _Graph:
-    """The main graph of a model, and what must be known of its tensors."""
+    """The main graph of a model, with the shapes, types and uses of its tensors."""
 
     def __init__(self, model: onnx.ModelProto):
         self.graph = model.graph
@@ -188,11 +182,11 @@ class _Graph:
                 tensors[node.output[0]] = node.attribute[0].t
         for name, tensor in tensors.items():
             self.shapes[name], self.types[name] = tuple(tensor.dims), tensor.data_type
-        # A graph's input that has an initializer can be another tensor in each run.
+        # An input with an initializer isn't constant: a run can replace it.
         self.constants = {name: tensor for name, tensor in tensors.items() if name not in self.inputs}
         self.uses = collections.Counter(_names_used(self.graph))
         self.names = set(_names(self.graph))
-        self.made: dict[tuple[str, Shape], str] = {}  # constants by what they were to be called, and their shape
+        self.made: dict[tuple[str, Shape], str] = {}  # new constants by requested name and shape
         self.producers = {name: node for node in self.graph.node for name in node.output}
         self.consumers = collections.defaultdict(list)
         for node in self.graph.node:
@@ -201,7 +195,7 @@ class _Graph:
             for name in dict.fromkeys(node.input):
                 self.consumers[name].append(node)
         self.norms = dict(filter(None, map(self._find_norm, self.graph.node)))
-        self.replaced: dict[str, list[onnx.NodeProto]] = {}  # what takes the place of a node, by its first output
+        self.replaced: dict[str, list[onnx.NodeProto]] = {}  # replacements of a node by its first output
         self.unused: set[str] = set()
 
     def _add_value(self, value: onnx.ValueInfoProto) -> None:
@@ -212,7 +206,7 @@ class _Graph:
             self.shapes[value.name] = tuple(d.dim_value if d.HasField("dim_value") else d.dim_param or None for d in dims)
 
     def _keep_dimensions(self, node: onnx.NodeProto) -> None:
-        """Adds the dimensions that a Slice leaves as they are, which ONNX forgets where the ends are computed."""
+        """Adds the dimensions that a Slice keeps. ONNX drops them if the ends are computed."""
         shape, axes = self.shapes.get(node.input[0]), self.constants.get(node.input[3])
         if shape is not None and axes is not None and axes.data_location != _TYPE.EXTERNAL:
             cut = {int(axis) % len(shape) for axis in onnx.numpy_helper.to_array(axes).reshape(-1)}
@@ -221,14 +215,14 @@ class _Graph:
     # ---- Norms
 
     def _find_norm(self, node: onnx.NodeProto) -> Optional[tuple[str, tuple[dict, dict[str, str]]]]:
-        """Returns the input of the norm that ends in a node, with the norm's nodes and tensors."""
+        """Returns the input of the norm that ends in a node, and the norm's nodes and tensors."""
         for pattern in _NORMS if node.op_type in ("LayerNormalization", "Add") else ():
             for nodes, found in self._matches(pattern, node.output[0], {}, {}):
                 return found["x"], (nodes, found)
         return None
 
     def _matches(self, pattern: Any, name: str, nodes: dict, found: dict[str, str]) -> Iterator[tuple[dict, dict]]:
-        """Yields each way in which a tensor is what a pattern says: nodes by their output, and names of tensors."""
+        """Yields each match of a pattern: nodes by their output, and names of tensors."""
         if isinstance(pattern, str):
             if found.get(pattern, name) == name:
                 yield nodes, {**found, pattern: name}
@@ -236,7 +230,7 @@ class _Graph:
         node = self.producers.get(name)
         if node is None or (node.op_type, node.domain) != (pattern[0], ""):
             return
-        names = node.input[:1] if node.op_type == "ReduceMean" else node.input  # whose axes are an input since opset 18
+        names = node.input[:1] if node.op_type == "ReduceMean" else node.input  # since opset 18, axes are an input
         for order in (names, names[::-1]) if node.op_type in _COMMUTATIVE else (names,):
             ways = [({**nodes, name: node}, found)] if len(order) == len(pattern) - 1 else []
             for part, operand in zip(pattern[1:], order):
@@ -246,30 +240,30 @@ class _Graph:
     # ---- Where layers begin
 
     def is_lookup(self, node: onnx.NodeProto) -> bool:
-        """Returns whether a node takes rows of a table, of whatever type."""
+        """Returns True if a node gathers rows of a table of any type."""
         if (node.domain, node.op_type) not in _LOOKUPS:
             return False
         options, shape = _attributes(node), self.shapes.get(node.input[0], ())
-        types = _FLOATS if node.op_type == "Gather" else _QUANTISED
+        types = _FLOATS if node.op_type == "Gather" else _QUANTIZED
         rows = options.get("axis", options.get("gather_axis", 0)) == 0
         return rows and len(shape) == 2 and isinstance(shape[0], int) and self.types.get(node.input[0]) in types
 
     def order(self, node: onnx.NodeProto) -> tuple[int, bool, int]:
-        """Returns what sorts lookups of tokens before those of positions, which tokens take as terms.
+        """Returns a sort key: lookups of tokens before those of positions, their terms.
 
-        Ids of tokens repeat for nothing and are an input of the graph, and most often their table has most rows.
+        Ids of tokens aren't broadcast and are an input of the graph. Their table usually has the most rows.
         """
         dimensions = sum(size != 1 for size in self.shapes.get(node.input[1]) or ())
         return -dimensions, not self._is_input(node.input[1]), -self.shapes[node.input[0]][0]
 
     def _is_input(self, name: str) -> bool:
-        """Returns whether a tensor has the values of an input of the graph."""
+        """Returns True if a tensor has the values of an input of the graph."""
         while (node := self.producers.get(name)) is not None and node.op_type in _OF_IDS:
             name = node.input[0]
         return name in self.inputs
 
     def fuse(self, node: onnx.NodeProto) -> Fused:
-        """Replaces the nodes that begin with this lookup, or raises _Stop."""
+        """Replaces the layer that starts with this lookup, or raises _Stop."""
         shape = self.shapes.get(node.input[1])
         _stop_if(shape is None, node, f"has ids {node.input[1]} of unknown shape")
         _stop_if(len(shape) > 7, node, f"has ids of {len(shape)} dimensions, more than 7")
@@ -289,12 +283,12 @@ class _Graph:
         _stop_if(not isinstance(dim, int), node, "has a table of unknown dim")
         return _Layer(node.output[0], kind, ids, dim, [node], {"table": table, "ids": node.input[1]})
 
-    def _gather_quantised(self, node: onnx.NodeProto, ids: Shape) -> _Layer:
+    def _gather_quantized(self, node: onnx.NodeProto, ids: Shape) -> _Layer:
         names = {name: tensor for name, tensor in zip(("table", "ids", "scales", "zeros"), node.input) if tensor}
         options, kind = _attributes(node), self.types[node.input[0]]
         group, axis = options.get("block_size", 128), options.get("quantize_axis", 1)
         computed = [tensor for name, tensor in names.items() if name != "ids" and tensor not in self.constants]
-        flip, flat = _QUANTISED[kind]
+        flip, flat = _QUANTIZED[kind]
         rows, columns = self.shapes[node.input[0]]
         dim = 2 * columns if kind == _TYPE.UINT8 else columns
         other = group not in (32, 64, 128) or dim % group != 0 or options.get("bits", 4) != 4 or axis not in (1, -1)
@@ -309,20 +303,20 @@ class _Graph:
         return _Layer(node.output[0], self.types[names["scales"]], ids, dim, [node], inputs, attributes)
 
     def _as_bytes(self, name: str, flip: int, shape: tuple[int, ...]) -> str:
-        """Returns a constant of 4-bit integers as bytes, some bits of which are flipped."""
+        """Returns a constant of 4-bit integers as bytes with some bits flipped."""
         tensor = self._loaded(name)
         data = numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), "u1") ^ flip
         return self._add(data.reshape(shape), f"{name}_bytes")
 
     def _as_float(self, name: str) -> str:
-        """Returns a constant as float32, which gamma, beta and scales are."""
+        """Returns a constant as float32, the type of gamma, beta and scales."""
         tensor = self.constants[name]
         self.unused.add(name)
         is_float = tensor.data_type == _TYPE.FLOAT
         return name if is_float else self._add(self._array(name).astype("f4"), f"{name}_float")
 
     def _loaded(self, name: str) -> onnx.TensorProto:
-        """Returns a constant that is to be read, which onnx.load() may leave in a file of its own."""
+        """Returns a constant with its data, or raises _Stop if onnx.load() left it in another file."""
         tensor = self.constants[name]
         if tensor.data_location == _TYPE.EXTERNAL:
             raise _Stop(f"{name} is in another file, which was not loaded")
@@ -342,7 +336,7 @@ class _Graph:
         return self.made[key]
 
     def _unused_name(self, name: str) -> str:
-        """Returns this name, or with a number behind it one that nothing in the graph has."""
+        """Returns a name that the graph doesn't have yet: this one, or with a number appended."""
         numbered = (f"{name}_{i}" for i in itertools.count(1))
         name = next(new for new in itertools.chain([name], numbered) if new not in self.names)
         self.names.add(name)
@@ -352,13 +346,11 @@ class _Graph:
 
     def _follow(self, layer: _Layer) -> None:
         """Takes the next nodes into the layer, or raises _Stop."""
-        asked = [node for node in self.consumers[layer.output] if self._is_shape(node, layer)]
-        consumers = [node for node in self.consumers[layer.output] if node not in asked]
-        used = self.uses[layer.output] - len(asked)
+        consumers = [node for node in self.consumers[layer.output] if not self._is_shape(node, layer)]
+        used = self.uses[layer.output] - len(self.consumers[layer.output]) + len(consumers)
         norm = self.norms.get(layer.output)
         if norm is not None and used == _uses_inside(norm[0])[layer.output] and "gamma" not in layer.inputs:
             self._norm(layer, *norm)
-            layer.asked += asked
             return
         if used != 1 or len(consumers) != 1:
             raise _Stop(f"{layer.output} is {self._use(layer.output, consumers)}")
@@ -368,30 +360,29 @@ class _Graph:
         step(self, layer, node)
         layer.nodes.append(node)
         layer.output = node.output[0]
-        layer.asked += asked
 
     def _use(self, name: str, consumers: list[onnx.NodeProto]) -> str:
-        """Returns what a result is, of which not one node alone takes the values."""
+        """Describes the use of a result that doesn't have exactly one consumer."""
         if any(value.name == name for value in self.graph.output):
             return "an output of the graph"
         if self.uses[name] > sum(list(node.input).count(name) for node in self.consumers[name]):
             return "used in a subgraph"
         if len(consumers) == 1:
             return f"used twice by {_name(consumers[0])}"
-        consumers = consumers or self.consumers[name]  # Shapes alone
+        consumers = consumers or self.consumers[name]  # only Shape nodes
         names = ", ".join(map(_name, consumers[:3])) or "nothing"
         return f"used by {names}" + (" and others" if len(consumers) > 3 else "")
 
     @staticmethod
     def _is_shape(node: onnx.NodeProto, layer: _Layer) -> bool:
-        """Returns whether a node is the shape of a result, all of it or dimensions that the ids have too."""
+        """Returns True if a node is the shape of a result: all of it, or only dimensions that the ids have too."""
         if node.op_type != "Shape":
             return False
         options = _attributes(node)
         return not options or options.get("start", 0) >= 0 and 0 <= options.get("end", -1) <= len(layer.ids)
 
     def _shape(self, node: onnx.NodeProto, layer: _Layer) -> list[onnx.NodeProto]:
-        """Returns nodes in the place of a Shape: that of the ids, and dim behind it."""
+        """Returns the replacement of a Shape: the shape of the ids, then dim."""
         ids, output = layer.inputs["ids"], node.output[0]
         if node.attribute:
             return [onnx.helper.make_node("Shape", [ids], [output], name=node.name, **_attributes(node))]
@@ -408,7 +399,7 @@ class _Graph:
 
     @staticmethod
     def _is_too_wide(kind: int, dim: int) -> bool:
-        """Returns whether the operator has no norm of such rows."""
+        """Returns True if the operator can't normalize rows of this type and size."""
         return kind != _TYPE.FLOAT and dim > 4096
 
     def _scale(self, layer: _Layer, node: onnx.NodeProto) -> None:
@@ -427,7 +418,7 @@ class _Graph:
         return float(self._array(name).astype("float32").reshape(()))
 
     def _term(self, layer: _Layer, node: onnx.NodeProto) -> None:
-        """Takes the other operand of an Add: a lookup in another table, or a tensor."""
+        """Adds the other operand of an Add as a term: a lookup in another table, or a tensor."""
         term = node.input[1 if node.input[0] == layer.output else 0]
         _stop_if("gamma" in layer.inputs, node, "follows a norm")
         _stop_if(len(layer.terms) == 2, node, "is the third sum")
@@ -449,7 +440,7 @@ class _Graph:
         return node.op_type == "Cast" and _attributes(node)["to"] in _OPERATORS
 
     def _is_lookup_by(self, node: onnx.NodeProto, layer: _Layer) -> bool:
-        """Returns whether a term is rows of a table by ids that repeat, if at all, for each sequence."""
+        """Returns True if a term is a lookup by ids that have the shape of the layer's ids or broadcast to it."""
         if not self.is_lookup(node) or self.uses[node.output[0]] != 1 or node.output[0] in self.replaced:
             return False
         table, ids = node.input[0], self.shapes.get(node.input[1])
@@ -461,7 +452,7 @@ class _Graph:
 
     @staticmethod
     def _adds_rows(term: Optional[Shape], layer: _Layer) -> bool:
-        """Returns whether a term of this shape is a vector, or one row for each token of a sequence."""
+        """Returns True if a term of this shape is a vector, or one row for each token of a sequence."""
         if not term or term[-1] != layer.dim or len(term) > len(layer.ids) + 1 or any(size != 1 for size in term[:-2]):
             return False
         return _repeats_to((1, *term)[-2], (1, *layer.ids)[-1])
@@ -503,42 +494,42 @@ class _Graph:
     # ---- Changes
 
     def _replace(self, layer: _Layer, end: str) -> Fused:
-        """Puts one node in the place of the last, where all inputs are known."""
-        tables = [table for table, ids in layer.terms if ids is not None]
-        segments = min(tables, key=lambda table: self.shapes[table][0]) if len(layer.terms) == 2 else None
+        """Replaces the last node, where all inputs are known, and removes the others."""
         last, before, names = layer.nodes[-1], [], {}
-        if segments is not None:  # of two tables the smaller one; a tensor is always positions
-            layer.attributes["segments_first"] = int(layer.terms[0][0] == segments)
+        # Of two terms, the segments are the smaller table. A tensor is always positions.
+        rows = [math.inf if ids is None else self.shapes[table][0] for table, ids in layer.terms]
+        segments = rows.index(min(rows)) if len(rows) == 2 else None
         for i, (table, ids) in enumerate(layer.terms):
-            segment = segments is not None and i == [table for table, _ in layer.terms].index(segments)
-            kind = "segment" if segment else "position"
-            names |= {f"{kind}s": table} | ({} if ids is None else {f"{kind}_ids": ids})
+            kind = "segment" if i == segments else "position"
+            names |= {f"{kind}s": table, f"{kind}_ids": ids}
             if ids is not None and (self.shapes[ids] != layer.ids or None in layer.ids):
                 ids = self._expand(ids, layer.inputs["ids"], f"{layer.output}_{kind}", before)
             layer.inputs |= {f"{kind}s": table, f"{kind}_ids": ids or ""}
-        defaults = {"scale": 1.0, "layer_norm": 0, "segments_first": 0, "group": 0, "flat": 0, "epsilon": 0.0}
         given = [layer.inputs.get(name, "") for name in _INPUTS]
         while not given[-1]:
             given.pop()
-        attributes = defaults | layer.attributes
+        attributes = {"scale": 1.0, "layer_norm": 0, "segments_first": int(segments == 0), "group": 0, "flat": 0}
+        attributes |= {"epsilon": 0.0} | layer.attributes
         embed = onnx.helper.make_node(
             _OPERATORS[layer.type], given, [layer.output], name=last.name, domain=_DOMAIN, **attributes
         )
-        self.replaced |= {node.output[0]: [] for node in layer.nodes} | {last.output[0]: [*before, embed]}
-        self.replaced |= {node.output[0]: self._shape(node, layer) for node in layer.asked}
+        for name in [node.output[0] for node in layer.nodes[:-1]]:
+            shapes = [node for node in self.consumers[name] if self._is_shape(node, layer)]
+            self.replaced |= {name: []} | {node.output[0]: self._shape(node, layer) for node in shapes}
+        self.replaced[last.output[0]] = [*before, embed]
         table, ids = layer.nodes[0].input[:2]
         names |= {"gamma": layer.inputs.get("gamma"), "scale": attributes["scale"]}
         return Fused(table, ids, output=layer.output, nodes=len(layer.nodes), end=end, **names)
 
     def _expand(self, ids: str, like: str, name: str, nodes: list[onnx.NodeProto]) -> str:
-        """Adds nodes that repeat ids for each sequence, and returns the name of the result."""
+        """Adds nodes that broadcast ids to all sequences. Returns the name of the result."""
         shape, repeated = self._unused_name(f"{name}_shape"), self._unused_name(f"{name}_ids")
         nodes.append(onnx.helper.make_node("Shape", [like], [shape], name=shape))
         nodes.append(onnx.helper.make_node("Expand", [ids, shape], [repeated], name=repeated))
         return repeated
 
     def apply(self) -> None:
-        """Puts new nodes in the place of replaced ones, and removes the constants that only those used."""
+        """Replaces nodes in the graph, and removes constants that only those used."""
         if self.replaced:
             nodes = [new for node in self.graph.node for new in self.replaced.get(node.output[0], [node])]
             del self.graph.node[:]
@@ -550,21 +541,21 @@ class _Graph:
             self.graph.node.remove(node)
 
 
-# What begins a layer, and what a node that follows adds to it.
+# Methods for the first node of a layer, and for the nodes that follow.
 _LOOKUPS = {
     ("", "Gather"): _Graph._gather,
-    ("com.microsoft", "GatherBlockQuantized"): _Graph._gather_quantised,
+    ("com.microsoft", "GatherBlockQuantized"): _Graph._gather_quantized,
 }
 _STEPS = {"Cast": _Graph._cast, "Mul": _Graph._scale, "Add": _Graph._term}
 
 
 def _uses_inside(nodes: dict[str, onnx.NodeProto]) -> collections.Counter:
-    """Returns how often nodes use each tensor."""
+    """Returns the number of times that nodes use each tensor."""
     return collections.Counter(name for node in nodes.values() for name in node.input)
 
 
 def _names_used(graph: onnx.GraphProto) -> Iterator[str]:
-    """Yields the name of a tensor each time that a node, an output or a subgraph uses it."""
+    """Yields the name of a tensor for each use by a node, an output or a subgraph."""
     for inner in _graphs(graph):
         yield from (value.name for value in inner.output)
         yield from (name for node in inner.node for name in node.input)
@@ -587,7 +578,7 @@ def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
 
 
 def _without_data(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Returns the model for shape inference, which takes 2 GiB at most and wants each domain imported."""
+    """Returns a copy for shape inference, which is limited to 2 GiB and requires imports of all domains."""
     graph = model.graph
     bare = onnx.helper.make_graph(
         graph.node, "bare", graph.input, graph.output, map(_outline, graph.initializer), value_info=graph.value_info
@@ -603,7 +594,7 @@ def _without_data(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _outline(tensor: onnx.TensorProto) -> onnx.TensorProto:
-    """Returns a tensor, without its data if it is more than a shape."""
+    """Returns a tensor without its data, unless it is as small as a shape."""
     if math.prod(tensor.dims) <= 64:
         return tensor
     location = _TYPE.EXTERNAL
