@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Embeddings of hashed n-grams: NGram, and its spec as a mapping or a JSON file. docs/ngrams.md has models' specs."""
+"""Hashed n-gram embeddings: NGram, and its spec as a mapping or a JSON file. docs/ngrams.md has the specs of models."""
 
 import array
 import json
@@ -13,18 +13,18 @@ from .names import choose
 MIXES = ("xor", "add")
 COMBINES = ("concat", "sum")
 
-# The fields of a column in their order, and what stands for those that are not given.
+# The fields of a column in order, with their defaults.
 _COLUMN = {"length": None, "vector": 0, "modulus": None, "table": 0, "offset": 0}
 _SPEC = ("vocab", "length", "mix", "columns", "multipliers", "pad", "token_map", "resets", "masks", "zero_is_none")
 
 
 def _plain(values: Any) -> Any:
-    """Returns lists of what arrays and tensors hold, and other values as they are."""
+    """Returns arrays and tensors as lists, and other values unchanged."""
     return values.tolist() if hasattr(values, "tolist") else values
 
 
 def _column(column: Any, index: int) -> list[int]:
-    """Returns the numbers of a column: of a mapping, or of a sequence in the order of the fields."""
+    """Returns the numbers of a column, given as a mapping or as a sequence in the order of the fields."""
     if not isinstance(column, Mapping):
         column = dict(zip(_COLUMN, column, strict=True))
     unknown = column.keys() - _COLUMN.keys()
@@ -40,7 +40,7 @@ def _column(column: Any, index: int) -> list[int]:
 
 
 def _by_field(columns: Mapping[str, Any]) -> list[dict[str, int]]:
-    """Returns columns one by one of a mapping from fields to lists, in which a number belongs to all columns."""
+    """Splits a mapping from fields to lists into columns. A number instead of a list applies to all columns."""
     lists = {name: _plain(values) for name, values in columns.items()}
     lengths = {name: len(values) for name, values in lists.items() if isinstance(values, Sequence)}
     if len(set(lengths.values())) != 1:
@@ -50,7 +50,7 @@ def _by_field(columns: Mapping[str, Any]) -> list[dict[str, int]]:
 
 
 def _numbers(values: Iterable[int], what: str) -> array.array:
-    """Returns integers as int64; those from 2^63 to 2^64 - 1 wrap, as products of 64 bits do."""
+    """Returns integers as int64. Those from 2^63 to 2^64 - 1 wrap around."""
     try:
         return array.array("q", ((int(n) + 2**63) % 2**64 - 2**63 if n < 2**64 else n for n in values))
     except OverflowError:
@@ -58,7 +58,7 @@ def _numbers(values: Iterable[int], what: str) -> array.array:
 
 
 def _table(rows: Sequence[Sequence[int]], what: str) -> memoryview:
-    """Returns rows of the same length as a two-dimensional array of int64."""
+    """Returns rows of equal length as a two-dimensional array of int64."""
     widths = {len(row) for row in rows}
     if len(widths) != 1 or 0 in widths:
         raise ValueError(f"{what} is empty, or its rows have different lengths")
@@ -67,7 +67,7 @@ def _table(rows: Sequence[Sequence[int]], what: str) -> memoryview:
 
 
 def _check_columns(columns: Sequence[Sequence[int]], length: int, vectors: int) -> None:
-    """Checks that the numbers of columns are in their ranges."""
+    """Raises ValueError if a number of a column is out of range."""
     for index, column in enumerate(columns):
         highest = (length, vectors - 1, 2**32 - 1, 2**32 - 1, 2**63 - 1 - column[2])
         for name, number, low, high in zip(_COLUMN, column, (1, 0, 1, 0, 0), highest):
@@ -76,7 +76,7 @@ def _check_columns(columns: Sequence[Sequence[int]], length: int, vectors: int) 
 
 
 def _in_range(value: Any, what: str, low: int, high: int) -> int:
-    """Returns an integer, which must be in [low, high]."""
+    """Returns an integer. Raises ValueError unless it is in [low, high]."""
     number = operator.index(value)
     if not low <= number <= high:
         raise ValueError(f"{what} is {number}, not in [{low}, {high}]")
@@ -84,7 +84,7 @@ def _in_range(value: Any, what: str, low: int, high: int) -> int:
 
 
 def _ids(ids: Any, what: str, vocab: int) -> array.array:
-    """Returns ids of tokens, each in [0, vocab)."""
+    """Returns token ids as int64. Raises ValueError unless all are in [0, vocab)."""
     ids = _plain(ids)
     numbers = _numbers([ids] if isinstance(ids, int) else ids or (), what)
     for index, number in enumerate(numbers):
@@ -94,14 +94,14 @@ def _ids(ids: Any, what: str, vocab: int) -> array.array:
 
 
 class NGram(_core.NGram):
-    """The hash of n-grams: which rows each token takes.
+    """A hash of n-grams. It gives the rows of each token.
 
-    vocab is that of token ids, length that of the longest n-gram, and mix "xor" or "add". columns are the rows that
-    every token takes: mappings with length, modulus, offset (0), vector (0) and table (0), or sequences in the order
-    length, vector, modulus, table, offset, or one mapping from these names to lists. multipliers is [vectors, length],
-    or [length] if there is one vector. token_map is an array [vocab] of numbers; one of int32 or uint32 is not copied.
-    resets and masks are ids, or one id. The fields are those of inlay_ngram_spec (inlay/ngram.h). tables are those of
-    calls that are given none. report says what was found in the file of a model; else it is None.
+    vocab is the number of token ids, length the length of the longest n-gram, and mix "xor" or "add". Each column gives
+    one row per token. It is a mapping with length, modulus, offset (0), vector (0) and table (0), or a sequence in the
+    order length, vector, modulus, table, offset. columns can also be one mapping from these names to lists. multipliers
+    is [vectors, length], or [length] for one vector. token_map is an array [vocab] of numbers, not copied if it is int32
+    or uint32. resets and masks are ids, or one id. The fields are those of inlay_ngram_spec (inlay/ngram.h). Calls
+    without tables use those given here. report describes an NGram made from a model file, else it is None.
     """
 
     spec: dict[str, Any]
@@ -136,20 +136,8 @@ class NGram(_core.NGram):
             raise ValueError(f"multipliers has shape {list(numbers.shape)}, expected {[len(multipliers), length]}")
         _check_columns(columns, length, len(multipliers))
         resets, masks = _ids(resets, "resets", vocab), _ids(masks, "masks", vocab)
-        self = super().__new__(
-            cls,
-            vocab,
-            length,
-            mix,
-            rows,
-            numbers,
-            pad,
-            token_map,
-            resets,
-            masks,
-            zero_is_none,
-            tables,
-        )
+        options = (pad, token_map, resets, masks, zero_is_none, tables)
+        self = super().__new__(cls, vocab, length, mix, rows, numbers, *options)
         self.spec = {
             "vocab": vocab,
             "length": length,
@@ -166,9 +154,9 @@ class NGram(_core.NGram):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any], **others: Any) -> "NGram":
-        """Makes an NGram of a mapping, whose keys are the arguments, the fields of inlay_ngram_spec, and comment.
+        """Makes an NGram from a mapping. Its keys are the arguments, i.e. the fields of inlay_ngram_spec, and comment.
 
-        Other arguments replace those of the mapping; a token_map "required" must be replaced. tables are no part of it.
+        Other arguments override the mapping. A token_map "required" must be overridden. The mapping has no tables.
         """
         tables = others.pop("tables", None)
         given = {name: value for name, value in {**spec, **others}.items() if name != "comment"}
@@ -184,7 +172,7 @@ class NGram(_core.NGram):
 
     @classmethod
     def from_json(cls, path: Union[str, os.PathLike], **others: Any) -> "NGram":
-        """Makes an NGram of a JSON file that holds such a mapping, as the command `inlay ngram` reads it."""
+        """Makes an NGram from a JSON file with such a mapping. The command `inlay ngram` reads the same files."""
         with open(path, encoding="utf-8") as file:
             return cls.from_spec(json.load(file), **others)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""NGramEmbedding: the rows of hashed n-grams as a module for inference, and the operator torch.ops.inlay.ngram.
+"""NGramEmbedding: hashed n-gram embeddings as a module for inference, and the operator torch.ops.inlay.ngram.
 
-The operator is stateless as the others are: compiled and exported graphs hold tensors and numbers only.
+The operator is stateless like the others: compiled and exported graphs hold only tensors and numbers.
 """
 
 from typing import Any, NamedTuple, Optional, Sequence
@@ -24,8 +24,11 @@ ARGUMENTS = (
 )
 
 
+_BATCH = ("offsets", "history", "history_lengths")
+
+
 class Tables(NamedTuple):
-    """The arrays and types of tables, as inlay.Table has them; groups are 0 where a type has none."""
+    """The arrays and types of tables, like the properties of inlay.Table. groups is 0 for types without groups."""
 
     data: list[Tensor]
     scales: list[Optional[Tensor]]
@@ -36,7 +39,7 @@ class Tables(NamedTuple):
 
 
 class Hash(NamedTuple):
-    """A spec of inlay.NGram as tensors and numbers; columns are [columns, 5] in the order of inlay.NGram."""
+    """A spec of inlay.NGram as tensors and numbers. columns is [columns, 5] in the order of inlay.NGram."""
 
     columns: Tensor
     multipliers: Tensor
@@ -49,56 +52,16 @@ class Hash(NamedTuple):
     zero_is_none: bool
 
 
-def _ngram(
-    ids: Tensor,
-    offsets: Optional[Tensor],
-    history: Optional[Tensor],
-    history_lengths: Optional[Tensor],
-    data: Sequence[Tensor],
-    scales: Sequence[Optional[Tensor]],
-    zeros: Sequence[Optional[Tensor]],
-    types: Sequence[str],
-    dims: Sequence[int],
-    groups: Sequence[int],
-    columns: Tensor,
-    multipliers: Tensor,
-    token_map: Optional[Tensor],
-    resets: Tensor,
-    masks: Tensor,
-    vocab: int,
-    mix: int,
-    pad: int,
-    zero_is_none: bool,
-    scale: float,
-    combine: int,
-    dtype: torch.dtype,
-) -> Tensor:
+def _ngram(*values: Any) -> Tensor:
+    (ids, *others), arrays, spec = values[:4], Tables(*values[4:10]), Hash(*values[10:19])
+    scale, combine, dtype = values[19:]
     tables = [
-        inlay.Table(array, kind, dim=dim, group=group or None, scales=scale_array, zeros=zero_array)
-        for array, scale_array, zero_array, kind, dim, group in zip(data, scales, zeros, types, dims, groups)
+        inlay.Table(data, kind, dim=dim, group=group or None, scales=scales, zeros=zeros)
+        for data, scales, zeros, kind, dim, group in zip(*arrays)
     ]
-    ngram = _core.NGram(
-        vocab,
-        multipliers.shape[1],
-        MIXES[mix],
-        columns,
-        multipliers,
-        pad,
-        token_map,
-        resets,
-        masks,
-        zero_is_none,
-    )
-    return ngram(
-        ids,
-        tables,
-        offsets=offsets,
-        history=history,
-        history_lengths=history_lengths,
-        scale=scale,
-        combine=COMBINES[combine],
-        dtype=dtype,
-    )
+    options = (spec.columns, spec.multipliers, spec.pad, spec.token_map, spec.resets, spec.masks, spec.zero_is_none)
+    ngram = _core.NGram(spec.vocab, spec.multipliers.shape[1], MIXES[spec.mix], *options)
+    return ngram(ids, tables, **dict(zip(_BATCH, others)), scale=scale, combine=COMBINES[combine], dtype=dtype)
 
 
 def _fake_ngram(ids: Tensor, *others: Any) -> Tensor:
@@ -130,7 +93,7 @@ def _hash_of(ngram: inlay.NGram) -> Hash:
 
 
 def _tensors_of(tables: Sequence[Any]) -> Optional[Tables]:
-    """Returns the arrays of tables, or None if there is one that is no tensor."""
+    """Returns the arrays of tables, or None if any of them isn't a tensor."""
     arrays = [(table.data, table.scales, table.zeros) for table in tables]
     if not all(array is None or isinstance(array, Tensor) for row in arrays for array in row):
         return None
@@ -143,14 +106,14 @@ def _tensors_of(tables: Sequence[Any]) -> Optional[Tables]:
 
 
 def _table(table: Any) -> inlay.Table:
-    """Returns a Table of a tensor, which it keeps without its gradient, or of an array."""
+    """Returns a Table of an array, or of a detached tensor."""
     if isinstance(table, inlay.Table):
         return table
     return inlay.Table(table.detach() if isinstance(table, Tensor) else table)
 
 
 class _NoGradient(torch.autograd.Function):
-    """Rows of tables that want gradients, which nothing computes: says so instead of leaving them out."""
+    """Raises an error in the backward pass, since silently missing gradients of tables would be worse."""
 
     @staticmethod
     def forward(ctx: Any, rows: Tensor, *tables: Tensor) -> Tensor:
@@ -165,15 +128,15 @@ class _NoGradient(torch.autograd.Function):
 
 
 class NGramEmbedding(nn.Module):
-    """The rows that each token takes at hashes of its id and the ids before it, for inference.
+    """Gathers rows by hashes of each token and the tokens before it, for inference.
 
-    tables are one table or several: tensors, or Tables of any type; at first those of the NGram. scale is a
-    factor of their rows, such as that of a quantised checkpoint. They are no parameters: they stay on the CPU and of
-    their types whatever is done to the module, and are not in its state_dict(). combine is "concat" or "sum"; dtype
-    is that of the output, at first that of the first table if that is a type of outputs, else bfloat16.
+    tables is one table or several, as tensors or Tables of any type. It defaults to the tables of the NGram. scale is a
+    factor of their rows, e.g. of a quantized checkpoint. Tables aren't parameters: moving or casting the module doesn't
+    change them, and state_dict() doesn't contain them. combine is "concat" or "sum". dtype is the type of the output. It
+    defaults to the type of the first table if outputs can have it, else bfloat16.
 
-    A cache of transformers keeps the ids before a call: as state `state_idx` of layer `layer_idx`, which holds
-    `masked_id` where a sequence begins later. Positions that an attention mask leaves out count as that id too.
+    A cache of transformers keeps the ids before a call, in state `state_idx` of layer `layer_idx`. Ids before the start
+    of a sequence, and positions excluded by an attention mask, count as `masked_id`.
     """
 
     def __init__(
@@ -198,7 +161,7 @@ class NGramEmbedding(nn.Module):
         factors = {table.scale for table in self.tables}
         if len(factors) > 1:
             raise ValueError(f"tables have different scales: {sorted(factors)}")
-        # Operators know no Tables: the product is rounded to float32 here, as calls of an NGram round it.
+        # The operator takes no Tables. Round the product to float32 like a call of the NGram does.
         self._factor = float(torch.tensor(self.scale) * torch.tensor(factors.pop()))
         own = getattr(torch, self.tables[0].type, None)
         self.dtype = dtype or (own if isinstance(own, torch.dtype) else torch.bfloat16)
@@ -213,9 +176,9 @@ class NGramEmbedding(nn.Module):
     def from_qwen4_exp(
         cls, module: nn.Module, *, table: Any = None, scale: float = 1.0, dtype: Optional[torch.dtype] = None
     ) -> "NGramEmbedding":
-        """Makes the drop-in replacement of a Qwen4ExpTextNGramEmbedding of transformers, on its table or another one.
+        """Makes a drop-in replacement for a Qwen4ExpTextNGramEmbedding of transformers, with its table or another one.
 
-        Its forward takes the same arguments and returns the same bits; a cache can be handed from one to the other.
+        forward() takes the same arguments and returns the same bits. Both can use the same cache.
         """
         eos, heads = int(module.eos_token_id), int(module.heads_per_ngram)
         moduli, offsets = module.ngram_heads_vocab_sizes.tolist(), module.ngram_heads_offsets.tolist()
@@ -235,8 +198,8 @@ class NGramEmbedding(nn.Module):
     def from_engram(
         cls, hasher: nn.Module, index: int, table: Any, *, dtype: Optional[torch.dtype] = None
     ) -> "NGramEmbedding":
-        """Makes the lookup of one Engram layer of sglang: of its EngramHasher, the index of the layer there, and a
-        table such as inlay.Table(embed.weight, "e4m3_e8m0", scales=embed.scale)."""
+        """Makes the lookup of one Engram layer of sglang from its EngramHasher, the index of the layer in it, and a
+        table, e.g. inlay.Table(embed.weight, "e4m3_e8m0", scales=embed.scale)."""
         primes, image = hasher.primes[index], hasher.image_token_id
         orders, heads = primes.shape
         ngram = inlay.NGram(
@@ -265,10 +228,10 @@ class NGramEmbedding(nn.Module):
         history: Optional[Tensor] = None,
         history_lengths: Optional[Tensor] = None,
     ) -> Tensor:
-        """Returns rows [..., columns * dim], or [..., dim] of a sum.
+        """Returns rows [..., columns * dim], or sums [..., dim].
 
         input_ids is [..., length], or [tokens] with offsets [sequences + 1]. The ids before them come from a cache of
-        transformers, which is updated, or are history [sequences, n - 1] with history_lengths.
+        transformers, which is updated, or from history [sequences, n - 1] with history_lengths.
         """
         if attention_mask is not None:
             if self.masked_id is None:
@@ -283,7 +246,7 @@ class NGramEmbedding(nn.Module):
         return rows
 
     def _remembered(self, cache: Any) -> Optional[Tensor]:
-        """Returns the ids before a call, of which a cache that records its past has more than are needed."""
+        """Returns the ids before a call. A cache that records its past holds more than needed."""
         before = self.ngram.length - 1
         ids = cache.get_conv_state(self.layer_idx, state_idx=self.state_idx)
         if ids is None:
@@ -296,11 +259,8 @@ class NGramEmbedding(nn.Module):
             ids = nn.functional.pad(ids, (before - ids.shape[-1], 0), value=self.masked_id)
         cache.update_conv_state(ids, self.layer_idx, state_idx=self.state_idx, conv_kernel_size=before)
 
-    def _rows(
-        self, ids: Tensor, offsets: Optional[Tensor], history: Optional[Tensor], history_lengths: Optional[Tensor]
-    ) -> Tensor:
-        device = ids.device
-        arrays = [None if array is None else array.cpu() for array in (ids, offsets, history, history_lengths)]
+    def _rows(self, ids: Tensor, *others: Optional[Tensor]) -> Tensor:
+        arrays = [None if array is None else array.cpu() for array in (ids, *others)]
         recorded = way_of(*arrays) == OPERATOR
         if recorded and self._tensors is not None:
             combine = COMBINES.index(self.combine)
@@ -311,25 +271,15 @@ class NGramEmbedding(nn.Module):
             rows = self.call(*arrays)
         if self._learning and torch.is_grad_enabled() and not recorded:
             rows = _NoGradient.apply(rows, *self._learning)
-        return rows.to(device)
+        return rows.to(ids.device)
 
-    def call(
-        self, ids: Tensor, offsets: Optional[Tensor], history: Optional[Tensor], history_lengths: Optional[Tensor]
-    ) -> Tensor:
-        """Calls the handle directly, with an output from the pool."""
-        return self.ngram(
-            ids,
-            self.tables,
-            offsets=offsets,
-            history=history,
-            history_lengths=history_lengths,
-            scale=self.scale,
-            combine=self.combine,
-            dtype=self.dtype,
-        )
+    def call(self, ids: Tensor, *others: Optional[Tensor]) -> Tensor:
+        """Calls the NGram directly, with an output from the pool. Takes the offsets, history and history_lengths."""
+        options = {"scale": self.scale, "combine": self.combine, "dtype": self.dtype}
+        return self.ngram(ids, self.tables, **dict(zip(_BATCH, others)), **options)
 
 
 @torch.compiler.disable
 def _call_outside(module: NGramEmbedding, *arrays: Optional[Tensor]) -> Tensor:
-    """Calls a module whose tables are no tensors: compilers break their graph here."""
+    """Calls a module with tables that aren't tensors. Compilers break their graph here."""
     return module.call(*arrays)
