@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The structs of DLPack, versions 0.8 and 1, as every producer and consumer lays them out.
+ * The structs of DLPack, versions 0.8 and 1.
  * https://dmlc.github.io/dlpack
  */
 #pragma once
@@ -50,8 +50,8 @@ struct dlpack_versioned {
     struct dlpack_tensor tensor;
 };
 
-/* Functions of a framework that save the way through its Python methods, in a capsule of that name. All return 0, or -1
-   with an exception. */
+/* Functions of a framework that bypass its Python methods, in a capsule with this name. All return 0, or -1 with an
+   exception. */
 #define DLPACK_EXCHANGE "dlpack_exchange_api"
 
 struct dlpack_exchange {
@@ -60,7 +60,8 @@ struct dlpack_exchange {
     int (*allocate)(struct dlpack_tensor *prototype, struct dlpack_versioned **out, void *error,
                     void (*set_error)(void *error, const char *kind, const char *message));
     int (*export)(void *object, struct dlpack_versioned **out);
-    int (*import)(struct dlpack_versioned *tensor, void **object); /* takes the tensor over if it succeeds */
-    int (*borrow)(void *object, struct dlpack_tensor *tensor); /* null: there is none. Valid as long as the object */
+    int (*import)(struct dlpack_versioned *tensor, void **object); /* steals the tensor on success */
+    int (*borrow)(void *object,
+                  struct dlpack_tensor *tensor); /* may be null. The result is valid as long as the object */
     int (*stream)(int device_type, int32_t device_id, void **stream);
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of element types and the look-ups in it.
+ * The table of element types, and lookups in it.
  */
 #include "arrays/dtype.h"
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* The type numbers of NumPy's C API are those of C's types: int64 is `long` where that has 8 bytes. */
+/* NumPy numbers C types, so int64 is the number of `long` if that has 8 bytes. */
 const struct dtype_info dtype_infos[DTYPES] = {
     [DTYPE_UNKNOWN] = {"unknown", 0, 'B', -1, DLPACK_UINT, 0, 0},
     [DTYPE_BOOL] = {"bool", 1, '?', 0, DLPACK_BOOL, 0, 0},
@@ -77,12 +77,6 @@ enum dtype dtype_of_name(const char *name)
     return DTYPE_UNKNOWN;
 }
 
-enum dtype dtype_of_ml_name(const char *name)
-{
-    const enum dtype dtype = dtype_of_name(name);
-    return dtype_infos[dtype].numpy < 0 ? dtype : DTYPE_UNKNOWN;
-}
-
 bool dtype_is_output(enum dtype dtype)
 {
     return dtype_infos[dtype].element != 0 && dtype != DTYPE_E4M3;
@@ -96,7 +90,7 @@ enum dtype dtype_of_element(inlay_element_type type)
     return DTYPE_UNKNOWN;
 }
 
-/* Returns a new string that names a type: of a scalar type its name, of dtypes what str() says. */
+/* Returns a new string that names a type: __name__ of scalar types, str() of dtypes. */
 static PyObject *name_of(PyObject *object)
 {
     if (PyUnicode_Check(object))
@@ -104,7 +98,7 @@ static PyObject *name_of(PyObject *object)
     return PyType_Check(object) ? PyObject_GetAttrString(object, "__name__") : PyObject_Str(object);
 }
 
-/* Returns the type that an argument names, or DTYPE_UNKNOWN, with an exception if the name cannot be read. */
+/* Returns the type named by an argument, or DTYPE_UNKNOWN, with an exception if the name can't be read. */
 static enum dtype dtype_named(PyObject *object)
 {
     enum dtype dtype = DTYPE_UNKNOWN;
@@ -113,7 +107,7 @@ static enum dtype dtype_named(PyObject *object)
     if (name != NULL) {
         const char *dot = strrchr(name, '.'); /* torch.float32 */
         dtype = dtype_of_name(dot != NULL ? dot + 1 : name);
-        /* A name that is typed may be any of the element's; of types it is their own, as `float` is no float32. */
+        /* Strings may use any name of an element type. Classes may not: Python's `float` isn't float32. */
         if (dtype == DTYPE_UNKNOWN && PyUnicode_Check(object))
             dtype = dtype_of_element(inlay_element_type_named(name));
     }
@@ -121,7 +115,7 @@ static enum dtype dtype_named(PyObject *object)
     return dtype;
 }
 
-/* Returns a type if it is `good`, else DTYPE_UNKNOWN, with TypeError unless there is an exception already. */
+/* Returns a type if `good`, else DTYPE_UNKNOWN with TypeError, unless an exception is already set. */
 static enum dtype require(enum dtype dtype, bool good, PyObject *object, const char *expected)
 {
     if (good)

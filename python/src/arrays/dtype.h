@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The element types that arrays of Python can have, and what NumPy, the buffer protocol, DLPack and inlay call them.
- * Everything that depends on an element type is a column of one table.
+ * The element types of arrays, and their names in NumPy, the buffer protocol, DLPack and inlay. Everything that depends
+ * on an element type is a column of one table.
  */
 #pragma once
 
@@ -32,18 +32,18 @@ enum dtype {
 };
 
 struct dtype_info {
-    const char *name;           /* as NumPy, PyTorch and JAX spell it */
-    unsigned char bytes;        /* of an element; 0: unknown */
-    char format;                /* of the buffer protocol, for arrays that we make */
-    short numpy;                /* type number in NumPy; -1: it has none of its own */
+    const char *name;           /* in NumPy, PyTorch and JAX */
+    unsigned char bytes;        /* per element; 0: unknown */
+    char format;                /* in the buffer protocol, for arrays that we make */
+    short numpy;                /* type number in NumPy; -1: not a builtin type */
     unsigned char dlpack_code;  /* DLDataTypeCode */
-    inlay_id_type id;           /* 0: cannot be ids as it is */
-    inlay_element_type element; /* 0: cannot be a table */
+    inlay_id_type id;           /* 0: not a type of ids */
+    inlay_element_type element; /* 0: not a type of tables */
 };
 
 extern const struct dtype_info dtype_infos[DTYPES];
 
-/* Returns the type with a framework's number for it, an index in `dtypes`, or DTYPE_UNKNOWN. */
+/* Returns dtypes[number], or DTYPE_UNKNOWN if the number is out of range. */
 enum dtype dtype_of_number(const unsigned char *dtypes, size_t count, int64_t number);
 
 /* Returns the type of a NumPy type number, or DTYPE_UNKNOWN. */
@@ -58,19 +58,16 @@ enum dtype dtype_of_dlpack(unsigned code, unsigned bits);
 /* Returns the type with this name, or DTYPE_UNKNOWN. */
 enum dtype dtype_of_name(const char *name);
 
-/* Returns the type with this name if it is one that NumPy has from ml_dtypes, or DTYPE_UNKNOWN. */
-enum dtype dtype_of_ml_name(const char *name);
-
-/* Returns whether outputs can have a type: float32, float16 and bfloat16. */
+/* Returns true for the types of outputs: float32, float16 and bfloat16. */
 bool dtype_is_output(enum dtype dtype);
 
-/* Returns the type that an element type of inlay has as a plain array, or DTYPE_UNKNOWN. */
+/* Returns the array type of an element type of inlay, or DTYPE_UNKNOWN. */
 enum dtype dtype_of_element(inlay_element_type type);
 
-/* Returns the output type that `object` names: a string, a dtype of NumPy or PyTorch, or a scalar type such as
-   numpy.float32. Sets TypeError and returns DTYPE_UNKNOWN if it is not float32, float16 or bfloat16. */
+/* Returns the output type named by `object`: a string, a dtype of NumPy or PyTorch, or a scalar type like
+   numpy.float32. Sets TypeError and returns DTYPE_UNKNOWN unless it is float32, float16 or bfloat16. */
 enum dtype dtype_of_argument(PyObject *object);
 
-/* Returns the type of row ids that `object` names in the same ways. Sets TypeError and returns DTYPE_UNKNOWN if it is
-   neither int32 nor int64. */
+/* Returns the type of row ids named by `object` in the same ways. Sets TypeError and returns DTYPE_UNKNOWN unless it is
+   int32 or int64. */
 enum dtype dtype_of_row_ids(PyObject *object);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The structs of both protocols. Tensors before version 1 of DLPack do not say that they are read-only, so memory that
- * is has none of these.
+ * The structs of both protocols. Before version 1, DLPack has no read-only flag, so read-only memory isn't exported as
+ * such a tensor.
  */
 #include "arrays/exports.h"
 
@@ -53,7 +53,7 @@ int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer
 
 /* ---- DLPack ----------------------------------------------------------------------------------------------------- */
 
-/* A tensor that frameworks hold: its shape, and a reference to the owner. */
+/* A tensor held by a framework, with its shape and a reference to the owner. */
 struct tensor {
     union {
         struct dlpack_managed managed;
@@ -79,7 +79,7 @@ static void release_versioned(struct dlpack_versioned *versioned)
     release_tensor(versioned->context);
 }
 
-/* Deletes the tensor of a capsule that nobody consumed. */
+/* Deletes the tensor of a capsule that wasn't consumed. */
 static void capsule_destroyed(PyObject *capsule)
 {
     if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE))
@@ -142,7 +142,7 @@ static int first_number(PyObject *pair, long *number)
     return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
-/* Memory of the CPU has no streams, and a copy is the consumer's business. */
+/* CPU memory has no streams. The consumer makes copies. */
 PyObject *exported_capsule(const struct exported *exported, const char *what, PyObject *args, PyObject *options)
 {
     static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};

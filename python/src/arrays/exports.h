@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contiguous memory as the array that other libraries see: by the buffer protocol and by DLPack. Who owns the memory is
- * not known here. A tensor of DLPack holds the owner itself and not an object of Python, since frameworks release
- * tensors on any thread.
+ * Exports contiguous memory by the buffer protocol and by DLPack. DLPack tensors hold the owner of the memory, not a
+ * Python object, since frameworks release tensors on any thread.
  */
 #pragma once
 
@@ -23,18 +22,18 @@ struct exported {
     struct owner *owner;
 };
 
-/* Describes memory. Takes no reference to its owner. */
+/* Fills in the struct. Takes no reference to the owner. */
 void exported_init(struct exported *exported, void *data, enum dtype dtype, int dims, const Py_ssize_t *shape,
                    struct owner *owner);
 
-/* Fills in a buffer of `self`. Returns -1 with BufferError if it must be writable and is not. */
+/* Fills in a buffer of `self`. Returns -1 with BufferError. */
 int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer, int flags);
 
 /* Returns a tensor that holds the owner, or null with MemoryError. */
 struct dlpack_versioned *exported_tensor(const struct exported *exported);
 
-/* __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None) of the memory that `what` names: returns a
-   capsule, or null with BufferError. */
+/* __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None): returns a capsule, or null with BufferError.
+   `what` names the memory in errors. */
 PyObject *exported_capsule(const struct exported *exported, const char *what, PyObject *args, PyObject *options);
 
 /* __dlpack_device__(). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probe, and arrays with and without NumPy's C API.
+ * The probe of NumPy's structs, and new arrays with and without its C API.
  */
 #include "arrays/numpy.h"
 
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The first fields of a dtype, the same in NumPy 1 and 2. */
+/* The first fields of a dtype, identical in NumPy 1 and 2. */
 struct descriptor {
     PyObject base;
     PyTypeObject *scalar;
@@ -17,7 +17,7 @@ struct descriptor {
     int number;
 };
 
-/* Entries of the C API, whose table only grows. */
+/* Indices in the table of the C API. The table only grows. */
 enum { ABI_VERSION = 0, ARRAY_NEW = 93, SET_BASE_OBJECT = 282 };
 enum { FLAG_ALIGNED = 0x100, FLAG_WRITEABLE = 0x400, FLAGS_CONTIGUOUS = 0x1 };
 enum { FIRST_USER_TYPE = 256 };
@@ -26,15 +26,15 @@ typedef PyObject *array_new(PyTypeObject *type, int dims, const Py_ssize_t *shap
                             const Py_ssize_t *stride_bytes, void *data, int item_bytes, int flags, PyObject *object);
 typedef int set_base_object(PyObject *array, PyObject *owner);
 
-/* Set at import, and read only afterwards. */
+/* Set at import, constant afterwards. */
 static struct {
-    PyObject *module;   /* null: there is no NumPy */
-    PyTypeObject *type; /* numpy.ndarray; null: fields are not read directly */
-    array_new *create;  /* null: arrays are made through the buffer protocol */
+    PyObject *module;   /* null: NumPy isn't installed */
+    PyTypeObject *type; /* numpy.ndarray; null: don't read fields directly */
+    array_new *create;  /* null: make arrays through the buffer protocol */
     set_base_object *set_base;
 } numpy;
 
-/* The type number of bfloat16 of ml_dtypes, when it was needed once; before that 0. */
+/* The type number of bfloat16 in ml_dtypes, or 0 before its first use. */
 static atomic_int bfloat16_number;
 
 bool numpy_exists(void)
@@ -73,13 +73,13 @@ enum dtype numpy_dtype(const struct numpy_array *array)
         return DTYPE_UNKNOWN;
     if (descriptor->number < FIRST_USER_TYPE)
         return dtype_of_numpy(descriptor->number);
-    /* Types that packages register, such as bfloat16 of ml_dtypes, are known by their names only. */
+    /* Types that packages register, e.g. bfloat16 of ml_dtypes, can be identified only by name. */
     PyObject *name = PyType_GetName(descriptor->scalar);
     const char *text = name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    const enum dtype dtype = text != NULL ? dtype_of_ml_name(text) : DTYPE_UNKNOWN;
+    const enum dtype dtype = text != NULL ? dtype_of_name(text) : DTYPE_UNKNOWN;
     Py_XDECREF(name);
     PyErr_Clear();
-    return dtype;
+    return dtype_infos[dtype].numpy < 0 ? dtype : DTYPE_UNKNOWN;
 }
 
 bool numpy_writable(const struct numpy_array *array)
@@ -89,8 +89,8 @@ bool numpy_writable(const struct numpy_array *array)
 
 /* ---- The probe -------------------------------------------------------------------------------------------------- */
 
-/* Returns whether `object`, an array [2, 2] of int16 with strides of 12 and 4 bytes, has these fields, and its data at
-   `address`. */
+/* Returns true if the fields of `object` are those of an array [2, 2] of int16 at `address`, with strides of 12 and 4
+   bytes. */
 static bool fields_are_known(PyObject *object, PyTypeObject *type, unsigned long long address)
 {
     const struct numpy_array *array = (const struct numpy_array *)(void *)object;
@@ -99,7 +99,7 @@ static bool fields_are_known(PyObject *object, PyTypeObject *type, unsigned long
            array->stride_bytes[1] == 4 && numpy_dtype(array) == DTYPE_I16 && numpy_writable(array);
 }
 
-/* Returns the table of NumPy's C API, or null where it is not the one that we know. */
+/* Returns the table of NumPy's C API, or null if its version is unknown. */
 static void **api_of(PyObject *capsule)
 {
     void **api = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, NULL) : NULL;
@@ -117,7 +117,7 @@ int numpy_use(PyObject *module, bool direct)
     memset(&numpy, 0, sizeof numpy);
     if (module == Py_None)
         return 0;
-    numpy.module = Py_NewRef(module); /* for good, as the module itself */
+    numpy.module = Py_NewRef(module); /* never released */
     if (!direct)
         return 0;
     PyObject *array, *capsule, *type = PyObject_GetAttrString(module, "ndarray");
@@ -141,7 +141,7 @@ int numpy_use(PyObject *module, bool direct)
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-/* Returns NumPy's dtype bfloat16, which it has from ml_dtypes, or null with TypeError where that is not installed. */
+/* Returns the dtype bfloat16 of ml_dtypes, or null with TypeError if that isn't installed. */
 static PyObject *bfloat16_dtype(void)
 {
     return python_call("inlay.arrays", "ml_dtype", "(s)", dtype_infos[DTYPE_BF16].name);
@@ -162,7 +162,7 @@ static int find_bfloat16(void)
     return number;
 }
 
-/* Makes an array without NumPy's C API: of an object that exports its memory by the buffer protocol. */
+/* Makes an array of an object's buffer, without NumPy's C API. */
 static PyObject *array_of_buffer(enum dtype dtype, PyObject *owner)
 {
     PyObject *array = PyObject_CallMethod(numpy.module, "asarray", "O", owner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NumPy without its headers: the fields of an array, which every version has had in the same places, and two functions
- * of its C API. They are used only after numpy_use() has compared a known array with what this file finds in it.
+ * NumPy without its headers: the fields of an array, unchanged across versions, and two functions of its C API. They
+ * are used only after numpy_use() has read the expected fields from a known array.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* The first fields of an array. Py_ssize_t stands for npy_intp. */
+/* The first fields of an array, with Py_ssize_t for npy_intp. */
 struct numpy_array {
     PyObject base;
     char *data;
@@ -21,31 +21,32 @@ struct numpy_array {
     int flags;
 };
 
-/* Takes NumPy into use, or None where there is none. With `direct` the fields of arrays are read without a call into
-   NumPy, if the probe finds them where they should be. Returns -1 with an exception. */
+/* Sets the module NumPy, or None if it isn't installed. With `direct`, fields of arrays are read without a call into
+   NumPy if the probe succeeds. Returns -1 with an exception. */
 int numpy_use(PyObject *module, bool direct);
 
-/* Returns whether the fields of arrays are read directly. */
+/* Returns true if the fields of arrays are read directly. */
 bool numpy_is_direct(void);
 
-/* Returns whether numpy_array_new() can make arrays with memory of their own. */
+/* Returns true if numpy_array_new() can make arrays that own their memory. */
 bool numpy_makes_arrays(void);
 
-/* Returns NumPy, borrowed, or null with TypeError, which says that `what` needs it. */
+/* Returns NumPy, borrowed, or null with a TypeError that `what` needs it. */
 PyObject *numpy_module(const char *what);
 
-/* Returns whether there is NumPy. */
+/* Returns true if NumPy is installed. */
 bool numpy_exists(void);
 
 /* Returns the fields of an object if it is an array and fields are read directly, else null. */
 const struct numpy_array *numpy_fields(PyObject *object);
 
-/* Returns the element type of an array; DTYPE_UNKNOWN for one that inlay does not know or of other byte order. */
+/* Returns the element type of an array, or DTYPE_UNKNOWN for other types or big-endian elements. */
 enum dtype numpy_dtype(const struct numpy_array *array);
 
-/* Returns whether elements may be written. */
+/* Returns true if the array is writable. */
 bool numpy_writable(const struct numpy_array *array);
 
-/* Returns a new contiguous array. With `owner` it has the memory at `data`, and holds a reference to `owner`, which
-   exports it by the buffer protocol; else it has memory of its own, at *data afterwards. Null with an exception. */
+/* Returns a new contiguous array, or null with an exception. With `owner`, the array uses the memory at *data and holds
+   a reference to `owner`, which must export that memory by the buffer protocol. Otherwise it owns its memory, and *data
+   is set. */
 PyObject *numpy_array_new(enum dtype dtype, int dims, const Py_ssize_t *shape, void **data, PyObject *owner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type Output owns a block of the pool and exports it by the buffer protocol and DLPack. NumPy's arrays have one as
- * their base; tensors hold the block itself, since frameworks release them on any thread.
+ * The type Output owns a block of the pool and exports it by the buffer protocol and DLPack. It is the base of NumPy
+ * arrays. Tensors hold the block itself, since frameworks release them on any thread.
  */
 #include "arrays/output.h"
 
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Smaller arrays of NumPy have memory of NumPy's, which keeps small pieces of its own. */
+/* Smaller NumPy arrays own their memory, since NumPy caches small blocks itself. */
 enum { POOLED_BYTES = 4096 };
 
 struct memory {
@@ -29,7 +29,7 @@ enum view_way output_default_way(void)
 
 /* ---- The type --------------------------------------------------------------------------------------------------- */
 
-/* Returns the bytes of an array, or -1 with ValueError where they do not fit in the address space. */
+/* Returns the bytes of an array, or -1 with ValueError if they don't fit in the address space. */
 static Py_ssize_t bytes_of(enum dtype dtype, int dims, const Py_ssize_t *shape)
 {
     Py_ssize_t bytes = dtype_infos[dtype].bytes;
@@ -99,7 +99,7 @@ int output_init(PyObject *module)
 
 /* ---- Outputs of calls ------------------------------------------------------------------------------------------- */
 
-/* Returns whether an object is an array of JAX, whose DLPack tensors do not say that they are read-only. */
+/* Returns true for arrays of JAX. Their DLPack tensors are read-only without the flag. */
 static bool is_jax(PyObject *object)
 {
     PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
@@ -110,7 +110,7 @@ static bool is_jax(PyObject *object)
     return is;
 }
 
-/* Releases the result of a function that returns None. Returns -1 if it raised an exception. */
+/* Releases the None that a function returned. Returns -1 if it raised an exception. */
 static int returns_none(PyObject *result)
 {
     Py_XDECREF(result);
@@ -194,7 +194,7 @@ int output_open(struct output *output, PyObject *out, enum view_way way, enum dt
     return 0;
 }
 
-/* Returns an array of NumPy, or a memoryview without it. */
+/* Returns an array of NumPy, or a memoryview without NumPy. */
 static PyObject *array_of(struct memory *memory)
 {
     struct exported *exported = &memory->exported;
@@ -214,7 +214,8 @@ static PyObject *tensor_of(PyObject *memory, PyObject *like)
         return tensor;
     }
     PyObject *consumer = python_call("inlay.arrays", "consumer", "(O)", like);
-    if (consumer == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) { /* it gives tensors, but takes none */
+    if (consumer == NULL &&
+        PyErr_ExceptionMatches(PyExc_AttributeError)) { /* it exports tensors but doesn't import them */
         PyErr_Clear();
         return array_of(memory_of(memory));
     }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The owner of memory, such as a block of the pool or an open file, and the count of who uses it. Frameworks release
- * memory on any thread, so nothing here needs the GIL.
+ * The owner of memory, e.g. a block of the pool or an open file, with a count of its users. Frameworks release memory
+ * on any thread, so nothing here needs the GIL.
  */
 #pragma once
 
 #include <stdatomic.h>
 
-/* The first field of what owns memory. */
+/* The first field of a struct that owns memory. */
 struct owner {
     atomic_size_t users;
-    void (*destroy)(struct owner *self); /* called when the last user is gone */
+    void (*destroy)(struct owner *self); /* called by the last user */
 };
 
 /* Makes an owner with one user. */

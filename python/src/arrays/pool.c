@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks lie in lists by size class, eight classes per power of two, the last returned first; and in one list by the
- * time of their return, of which the oldest are released when idle blocks exceed the limit. From 2 MiB on a block is a
- * mapping of its own, on huge pages if it fills one. One mutex guards all of it; it is held for some dozen
- * instructions, except where memory is mapped or released.
+ * Each size class has a list of idle blocks, the last returned first. There are eight classes per power of two. Another
+ * list orders all idle blocks by the time of their return; the oldest are released when idle blocks exceed the limit.
+ * Blocks from 2 MiB on are separate mappings, on huge pages if they fill one. One mutex guards the pool. It is never
+ * held while memory is mapped or released.
  */
 #define _GNU_SOURCE
 #include "arrays/pool.h"
@@ -23,7 +23,7 @@ enum {
     PER_DOUBLING = 8,
     CLASSES = (LARGEST_LOG2 - SMALLEST_LOG2) * PER_DOUBLING + 1,
     ALIGNMENT = 64,
-    MAPPED_LEAST = 2 << 20, /* of these size classes all are whole pages, of whatever size those are */
+    MIN_MAPPED = 2 << 20, /* size classes from here on are whole pages */
 };
 
 static struct {
@@ -31,13 +31,13 @@ static struct {
     struct block *classes[CLASSES]; /* the last returned of each */
     struct block *oldest, *newest;
     struct pool_stats stats;
-    bool huge_pages;  /* whether the system has them at all */
-    size_t huge_page; /* the size of one */
+    bool huge_pages;  /* true if the system has them */
+    size_t huge_page; /* their size in bytes */
 } pool = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- Sizes ------------------------------------------------------------------------------------------------------ */
 
-/* Rounds up to the size of a class and returns which, or CLASSES if there is none so large. */
+/* Rounds up to the size of a class. Returns the class, or CLASSES if none is large enough. */
 static unsigned class_of(size_t bytes, size_t *rounded)
 {
     *rounded = (size_t)1 << SMALLEST_LOG2;
@@ -54,7 +54,7 @@ static unsigned class_of(size_t bytes, size_t *rounded)
 
 /* ---- Memory of the system --------------------------------------------------------------------------------------- */
 
-/* Returns a mapping, which begins at a huge page if it fills one, or null. */
+/* Returns a mapping, aligned to huge pages if it fills one, or null. */
 static void *map(size_t bytes)
 {
     const size_t more = bytes >= pool.huge_page ? pool.huge_page : 0;
@@ -78,7 +78,7 @@ static struct block *block_create(size_t bytes, unsigned size_class)
         return NULL;
     block->bytes = bytes;
     block->size_class = size_class;
-    block->mapped = bytes >= MAPPED_LEAST;
+    block->mapped = bytes >= MIN_MAPPED;
     block->data = block->mapped ? map(bytes) : aligned_alloc(ALIGNMENT, bytes);
     if (block->data == NULL) {
         free(block);
@@ -100,8 +100,8 @@ static void block_destroy(struct block *block)
     free(block);
 }
 
-/* Lets the kernel take the memory of an idle block when it runs short of memory; until then the next output finds the
-   pages in place. Done for whole huge pages only: for small ones it takes as long as writing them. */
+/* Lets the kernel reclaim an idle block under memory pressure; until then its pages stay. Only for huge pages: with
+   small ones, madvise() takes as long as writing the memory. */
 static void allow_reclaim(const struct block *block)
 {
     if (block->huge)
@@ -137,7 +137,7 @@ static void remove_idle(struct block *block)
     pool.stats.idle_blocks--;
 }
 
-/* Takes the oldest idle blocks out of the pool until at most `bytes` are idle, and returns them as a list by `next`. */
+/* Removes the oldest idle blocks until at most `bytes` are idle. Returns them as a list linked by `next`. */
 static struct block *evict(size_t bytes)
 {
     struct block *evicted = NULL;
@@ -165,7 +165,7 @@ static size_t destroy_list(struct block *block)
     return bytes;
 }
 
-/* Gives back a block that nobody uses. */
+/* Returns an unused block to the pool. */
 static void give_back(struct owner *owner)
 {
     struct block *block = (struct block *)(void *)owner;
@@ -236,7 +236,7 @@ size_t pool_trim(void)
 
 /* ---- Start and fork --------------------------------------------------------------------------------------------- */
 
-/* Whether the system provides huge pages to those who ask for them. */
+/* Returns true if the system provides huge pages on request. */
 static bool system_has_huge_pages(void)
 {
     char text[64] = "";
@@ -248,7 +248,7 @@ static bool system_has_huge_pages(void)
     return got > 0 && strstr(text, "[never]") == NULL;
 }
 
-/* The child of a fork has the forking thread only: the lists must be whole in it, and the mutex free. */
+/* After fork(), the child has only the forking thread. Its lists must be intact and the mutex unlocked. */
 static void lock(void)
 {
     pthread_mutex_lock(&pool.mutex);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of views, and what they must be for the library.
+ * The layout of views, and checks before the library reads them.
  */
 #include "arrays/view.h"
 
@@ -49,7 +49,7 @@ bool view_is_contiguous(const struct view *view)
     return true;
 }
 
-/* Returns an integer of any type as int64; those that it cannot hold become its largest. */
+/* Returns an integer of any type as int64. Saturates uint64. */
 static int64_t integer_at(const char *at, enum dtype dtype)
 {
     const int unused = 64 - 8 * dtype_infos[dtype].bytes;
@@ -60,7 +60,7 @@ static int64_t integer_at(const char *at, enum dtype dtype)
     return bits <= INT64_MAX ? (int64_t)bits : INT64_MAX;
 }
 
-/* Advances a row-major index of all dimensions but the last, and the address of its first element. */
+/* Advances a row-major index of all dimensions except the last, and the address of its first element. */
 static void next_row(const struct view *view, Py_ssize_t index[VIEW_DIMS], const char **at)
 {
     for (int i = view->dims - 2; i >= 0; i--) {
@@ -72,8 +72,7 @@ static void next_row(const struct view *view, Py_ssize_t index[VIEW_DIMS], const
     }
 }
 
-/* Returns memory for the elements of a view as type `dtype`, or null. Broadcast views can have more of them than there
-   are addresses. */
+/* Returns memory for the elements of a view as type `dtype`, or null. The size of a broadcast view can overflow. */
 static char *allocate_copy(const struct view *view, enum dtype dtype)
 {
     size_t bytes = dtype_infos[dtype].bytes;
@@ -132,12 +131,12 @@ int view_pack_u32(struct view *view, const char *what)
             return raise_error(PyExc_ValueError, "%s", text);
         }
     }
-    if (bytes == sizeof(uint32_t)) /* numbers that both types have lie as they are */
+    if (bytes == sizeof(uint32_t)) /* same bits as int32 */
         view->dtype = DTYPE_U32;
     return view_pack(view, DTYPE_U32);
 }
 
-/* ---- What views must be ----------------------------------------------------------------------------------------- */
+/* ---- Checks ----------------------------------------------------------------------------------------------------- */
 
 PyObject *shape_text(int dims, const Py_ssize_t *shape)
 {
@@ -211,7 +210,7 @@ int view_require_contiguous(const struct view *view, const char *what)
 
 inlay_id_type view_ids(struct view *view, const char *what)
 {
-    const bool widened = view->dtype == DTYPE_I8 || view->dtype == DTYPE_U64; /* ids have neither type */
+    const bool widened = view->dtype == DTYPE_I8 || view->dtype == DTYPE_U64; /* not types of ids */
     const enum dtype dtype = widened ? DTYPE_I64 : view->dtype;
     if (dtype_infos[dtype].id == 0)
         view_wrong_dtype(view, what, "integers", DTYPE_I64);
@@ -234,7 +233,7 @@ int view_require_out(const struct view *view, enum dtype dtype, int dims, const 
     if (view_count(view) == 0)
         return 0;
     bool good = dim == 1 || view->stride_bytes[dims - 1] == bytes;
-    /* Dimensions of one row are never left, so their strides do not matter. */
+    /* The stride of a dimension of 1 doesn't matter. */
     Py_ssize_t step = 0;
     for (int i = dims - 2; good && i >= 0; i--) {
         if (shape[i] == 1)

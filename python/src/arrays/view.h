@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A view of the memory of any array: NumPy's, a tensor that speaks DLPack, an object with the buffer protocol, or a
- * list (through NumPy). A view keeps its memory alive until view_release().
+ * A view of the memory of any array: an array of NumPy, a DLPack tensor, an object with the buffer protocol, or a list
+ * (through NumPy). A view keeps its memory alive until view_release().
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* How an array gave its memory, which is also how a result like it is made. */
+/* How an array exports its memory. Results are made the same way. */
 enum view_way { VIEW_NUMPY, VIEW_BUFFER, VIEW_DLPACK };
 
 struct view {
@@ -22,38 +22,36 @@ struct view {
     enum view_way way;
     int dims;
     bool writable;
-    PyObject *owner;   /* an array or capsule that owns the memory */
-    Py_buffer *buffer; /* null, or the buffer to release */
-    void *copy;        /* null, or memory of our own that replaced the array's */
+    PyObject *owner;   /* array or capsule that owns the memory */
+    Py_buffer *buffer; /* buffer to release, or null */
+    void *copy;        /* packed copy of the elements, or null */
     Py_ssize_t shape[VIEW_DIMS], stride_bytes[VIEW_DIMS];
 };
 
-/* Fills in the view of an object. `what` names the argument in errors. Lists and numbers become arrays of NumPy; of the
-   type `wanted` unless that is DTYPE_UNKNOWN. Returns -1 with TypeError or ValueError, and then there is nothing to
+/* Makes the view of an object. `what` names the argument in errors. Lists and numbers become arrays of NumPy, with type
+   `wanted` unless that is DTYPE_UNKNOWN. On error, returns -1 with TypeError or ValueError and leaves nothing to
    release. */
 int view_of(struct view *view, PyObject *object, const char *what, enum dtype wanted);
 
-/* Fills in the view of an array that is read where it is as long as the view lives, so that changes are seen: it must
-   have a type, a shape and elements one after the other, which *data then has the address of. Bytes that are powers of
-   two may have the type of PyTorch for them. None is no array, and changes nothing. Returns -1 with an exception; the
-   view is to be released in any case. */
+/* Makes a view of an array that is read in place while the view lives, so later changes take effect. Requires a type, a
+   shape and contiguous elements, and sets *data. Bytes may also have the type float8_e8m0fnu. Does nothing for None.
+   Returns -1 with an exception. Release the view in any case. */
 int view_keep(struct view *view, PyObject *object, const char *what, enum dtype dtype, int dims,
               const Py_ssize_t *shape, const void **data);
 
-/* Does the same as view_of() for the time of a call: the view holds the object alone, which must not get other memory
- * meanwhile. */
+/* Like view_of(), for the duration of a call. The view only holds the object, which must keep its memory meanwhile. */
 int view_borrow(struct view *view, PyObject *object, const char *what, enum dtype wanted);
 
-/* Returns the exchange functions of an object's framework, or null, without an exception, where there are none. */
+/* Returns the exchange functions of an object's framework, or null without an exception if it has none. */
 const struct dlpack_exchange *view_exchange(PyObject *object);
 
-/* Releases what the view holds. A view of zeros holds nothing. */
+/* Releases the memory of a view. Does nothing for a view of zeros. */
 void view_release(struct view *view);
 
 /* Returns the number of elements. */
 size_t view_count(const struct view *view);
 
-/* Returns an element of a contiguous view of int64, which need not be aligned. */
+/* Returns an element of a contiguous view of int64. Needs no alignment. */
 static inline int64_t view_int64_at(const struct view *view, size_t i)
 {
     int64_t number;
@@ -61,22 +59,21 @@ static inline int64_t view_int64_at(const struct view *view, size_t i)
     return number;
 }
 
-/* Returns whether elements lie one after the other in row-major order. */
+/* Returns true if elements are contiguous in row-major order. */
 bool view_is_contiguous(const struct view *view);
 
-/* Makes the view contiguous and of type `dtype`, by a copy where it is not. Only integers change their type; numbers
-   that int64 cannot hold become its largest. Returns -1 with MemoryError. */
+/* Makes the view contiguous and of type `dtype`, by a copy if necessary. Converts only integers; uint64 saturates in
+   int64. Returns -1 with MemoryError. */
 int view_pack(struct view *view, enum dtype dtype);
 
-/* Makes the view contiguous and of uint32, by a copy where its integers have another size or sign. Returns -1 with
-   TypeError, MemoryError, or ValueError for a number that uint32 cannot hold. */
+/* Makes the view contiguous and of type uint32, by a copy if necessary. Returns -1 with TypeError, MemoryError, or
+   ValueError if a number doesn't fit. */
 int view_pack_u32(struct view *view, const char *what);
 
-/* Spreads a view over a larger shape as NumPy broadcasts: without a copy. Returns -1 with ValueError. */
+/* Broadcasts a view like NumPy, without a copy. Returns -1 with ValueError. */
 int view_broadcast(struct view *view, const char *what, int dims, const Py_ssize_t *shape);
 
-/* Sets TypeError for elements of a wrong type, which names what is expected and how to convert them to `dtype`. Returns
-   -1. */
+/* Sets TypeError for elements of a wrong type. Names the expected ones and how to convert to `dtype`. Returns -1. */
 int view_wrong_dtype(const struct view *view, const char *what, const char *expected, enum dtype dtype);
 
 /* Requires the type of a view. Returns -1 with TypeError. */
@@ -85,20 +82,18 @@ int view_require_dtype(const struct view *view, const char *what, enum dtype dty
 /* Requires the shape of a view. Returns -1 with ValueError. */
 int view_require_shape(const struct view *view, const char *what, int dims, const Py_ssize_t *shape);
 
-/* Requires elements one after the other: what a layer keeps is read where it is, so that changes are seen. Returns -1
-   with ValueError. */
+/* Requires contiguous elements. Returns -1 with ValueError. */
 int view_require_contiguous(const struct view *view, const char *what);
 
-/* Requires integers, as the ids of inlay where it has that type, else as int64, and contiguous. Returns their type, or
-   0 with an exception. */
+/* Requires integers and makes them contiguous ids: of their own type if the library has it, else int64. Returns the
+   type, or 0 with an exception. */
 inlay_id_type view_ids(struct view *view, const char *what);
 
-/* Borrows the offsets [sequences + 1] that cut `ids` into sequences, as int64, for the time of a call. Returns -1 with
-   an exception. */
+/* Borrows the offsets [sequences + 1] of `ids` as int64 for the duration of a call. Returns -1 with an exception. */
 int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids);
 
-/* Requires that rows of `shape` can be written in their order, each contiguous and all the same distance apart, and
-   finds that distance. Returns -1 with TypeError or ValueError. */
+/* Requires a writable array of `shape` with contiguous rows at a constant stride. Sets the stride. Returns -1 with
+   TypeError or ValueError. */
 int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape,
                      size_t *stride_bytes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How objects become views, in the order in which most calls need it: arrays of NumPy by their fields, tensors of
- * PyTorch and of others by DLPack, then the buffer protocol and lists.
+ * Makes views of objects, the most common kinds first: arrays of NumPy by their fields, tensors of PyTorch and others
+ * by DLPack, then the buffer protocol and lists.
  */
 #include "arrays/view.h"
 
@@ -14,13 +14,13 @@ static int too_many_dims(const char *what, Py_ssize_t dims)
     return raise_error(PyExc_ValueError, "%s has %zd dimensions, more than %d", what, dims, VIEW_DIMS);
 }
 
-/* Sets TypeError for elements of a type that no view has; `array` says its name. */
+/* Sets TypeError for elements of an unsupported type. */
 static int unknown_dtype(PyObject *array, const char *what)
 {
     return raise_object(python_call("inlay.arrays", "unknown_dtype", "(Os)", array, what));
 }
 
-/* Fills in all of a view but the type and the layout of its elements. */
+/* Fills in a view, except the type and layout of its elements. */
 static void fill_in(struct view *view, void *data, enum view_way way, int dims, bool writable, PyObject *owner,
                     Py_buffer *buffer)
 {
@@ -48,8 +48,8 @@ static int view_of_numpy(struct view *view, PyObject *object, const struct numpy
     return 0;
 }
 
-/* Reads elements of a type that their framework does not export, such as bfloat16 of ml_dtypes, as integers of their
-   size, and restores the type. Returns -1 with an exception, or 1 for other types. */
+/* Reads elements of a type that the framework can't export, e.g. bfloat16 of ml_dtypes, as integers of the same size
+   and restores the type. Returns -1 with an exception, or 1 for other types. */
 static int view_of_bits(struct view *view, PyObject *object, const char *what)
 {
     PyObject *integers, *bits = python_call("inlay.arrays", "bits_of", "(O)", object);
@@ -92,7 +92,7 @@ static int view_of_buffer(struct view *view, PyObject *object, const char *what)
     return 0;
 }
 
-/* Calls __dlpack__: with a version first, since only versioned tensors say that they are read-only. */
+/* Calls __dlpack__. Asks for a versioned tensor first, since only those have a read-only flag. */
 static PyObject *dlpack_capsule(PyObject *object)
 {
     PyObject *method = PyObject_GetAttrString(object, "__dlpack__"), *capsule = NULL;
@@ -110,8 +110,8 @@ static PyObject *dlpack_capsule(PyObject *object)
     return capsule;
 }
 
-/* Fills in the view of a tensor, whose owner, an object or a capsule, the view takes over. A capsule that nobody
-   consumes deletes its tensor when its last reference is released, so holding it is all that a borrower needs to do. */
+/* Makes the view of a tensor and steals a reference to its owner, an object or a capsule. A capsule that isn't consumed
+   deletes its tensor with its last reference, so holding the capsule is enough. */
 static int view_of_tensor(struct view *view, PyObject *object, PyObject *owner, const struct dlpack_tensor *tensor,
                           bool writable, const char *what)
 {
@@ -158,7 +158,7 @@ static int view_of_dlpack(struct view *view, PyObject *object, const char *what)
     return failed;
 }
 
-/* Reads a tensor by DLPack, or by its bits. */
+/* Reads a tensor by DLPack, else by its bits. */
 static int view_of_exported(struct view *view, PyObject *object, const char *what)
 {
     if (view_of_dlpack(view, object, what) == 0)
@@ -178,7 +178,7 @@ static int view_of_exported(struct view *view, PyObject *object, const char *wha
     return failed;
 }
 
-/* Parameters of PyTorch's modules export themselves only without their gradient. */
+/* Reads a tensor without its gradient, since PyTorch refuses to export tensors that require one. */
 static int view_of_detached(struct view *view, PyObject *object, const char *what)
 {
     PyObject *gradient = PyObject_GetAttrString(object, "requires_grad");
@@ -195,7 +195,7 @@ static int view_of_detached(struct view *view, PyObject *object, const char *wha
     return failed;
 }
 
-/* Raises what bad_list() returns, in place of another exception if there is one. Returns whether it did. */
+/* Raises the exception of bad_list(), if any, in place of the current one. Returns true if it did. */
 static bool refuse_list(PyObject *object, const char *what)
 {
     PyObject *kind, *error, *trace;
@@ -213,7 +213,7 @@ static bool refuse_list(PyObject *object, const char *what)
     return true;
 }
 
-/* Makes an array of a list, a number or an object that NumPy can convert, and fills in its view. */
+/* Makes the view of a list, a number or an object that NumPy can convert. */
 static int view_of_list(struct view *view, PyObject *object, const char *what, enum dtype wanted)
 {
     PyObject *numpy = numpy_module(what), *array = NULL;
@@ -228,15 +228,15 @@ static int view_of_list(struct view *view, PyObject *object, const char *what, e
         failed = numpy_is_direct() ? view_of_numpy(view, array, numpy_fields(array), what)
                                    : view_of_buffer(view, array, what);
     Py_XDECREF(array);
-    /* Of integers that int64 cannot hold NumPy makes float64, uint64, objects or an error of its own. */
+    /* NumPy turns integers that don't fit in int64 into float64, uint64 or objects, or fails. */
     if ((failed || view->dtype == DTYPE_F64 || view->dtype == DTYPE_U64) && refuse_list(object, what)) {
         if (!failed)
             view_release(view);
         return -1;
     }
     if (failed == 0)
-        view->writable = false; /* what is written to the array need not reach the object */
-    /* NumPy gives an empty list the type float64, although there is no number in it. */
+        view->writable = false; /* the array may be a copy */
+    /* NumPy makes an empty list float64. */
     if (failed == 0 && view->dtype == DTYPE_F64 && view_count(view) == 0)
         view->dtype = DTYPE_I64;
     return failed;
@@ -250,7 +250,7 @@ int view_of(struct view *view, PyObject *object, const char *what, enum dtype wa
     if (PyList_Check(object) || PyTuple_Check(object) || PyLong_Check(object) || PyFloat_Check(object))
         return view_of_list(view, object, what, wanted);
     PyObject *type = (PyObject *)Py_TYPE(object);
-    /* Without direct access to NumPy's arrays they come by the buffer protocol, as read-only ones have no DLPack. */
+    /* Without direct access, read NumPy's arrays by the buffer protocol: read-only ones don't export DLPack. */
     if (PyObject_HasAttrString(type, "__dlpack__") && !PyObject_HasAttrString(type, "__array_interface__"))
         return view_of_detached(view, object, what);
     if (PyObject_CheckBuffer(object))
@@ -303,7 +303,7 @@ int view_borrow(struct view *view, PyObject *object, const char *what, enum dtyp
         return -1;
     if (view_of_tensor(view, object, object, &tensor, true, what) < 0)
         return -1;
-    /* Subclasses of tensors, such as those that only have a shape, can be without memory. */
+    /* Subclasses of tensors can have a shape but no memory. */
     if (tensor.data == NULL && view_count(view) > 0) {
         view->owner = NULL; /* no reference was taken yet */
         return view_of(view, object, what, wanted);

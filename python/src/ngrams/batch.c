@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments that all kinds of calls have, and faults. The last dimension of ids is that of a sequence, unless there are
- * offsets; arrays with one row for each sequence have the dimensions before it. Ids of one dimension are one sequence,
- * whose arrays may come with or without a dimension for it.
+ * Arguments common to all calls, and faults. Without offsets, the last dimension of ids runs along a sequence, and
+ * arrays with one row per sequence have the dimensions before it. One-dimensional ids are one sequence; its arrays may
+ * have a dimension of 1 for it or not.
  */
 #include "ngrams/batch.h"
 
@@ -45,7 +45,7 @@ static int read_offsets(struct ngram_call *call, PyObject *array)
     return 0;
 }
 
-/* Reads histories. Those of other integers than ids make both int64. */
+/* Reads histories. If their type differs from that of ids, converts both to int64. */
 static int read_history(struct ngram_call *call, PyObject *const arguments[NGRAM_ARGUMENTS])
 {
     PyObject *lengths = arguments[NGRAM_HISTORY_LENGTHS];
@@ -70,7 +70,7 @@ static int read_history(struct ngram_call *call, PyObject *const arguments[NGRAM
     return 0;
 }
 
-/* Fills in the shape of the batch: the last dimension of ids is that of a sequence. */
+/* Fills in the shape of the batch: the last dimension of ids runs along a sequence. */
 static int read_ids(struct ngram_call *call, PyObject *array)
 {
     struct view *ids = &call->ids;
@@ -91,7 +91,7 @@ static int read_ids(struct ngram_call *call, PyObject *array)
     return 0;
 }
 
-/* Reads which columns a call has. */
+/* Reads the range of columns. */
 static int read_columns(struct ngram_call *call, PyObject *const arguments[NGRAM_ARGUMENTS])
 {
     const size_t all = call->ngram->columns;
@@ -129,7 +129,7 @@ int ngram_batch_begin(struct ngram_call *call, const struct ngram_facts *ngram,
 
 /* ---- Errors ----------------------------------------------------------------------------------------------------- */
 
-/* Sets ValueError or IndexError for what is wrong with a history or a number of accepted tokens. */
+/* Sets ValueError or IndexError for a bad history or number of accepted tokens. */
 static PyObject *raise_history(const struct ngram_call *call, const inlay_fault *fault, const char *vocab)
 {
     const size_t most = call->ngram->length - 1, sequence = fault->sequence;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What every call of an n-gram handle has: ids, the ids before them, and a range of columns. Arguments as Python gives
- * them become a batch; the library checks what the arrays contain, and a fault becomes an exception that names the
- * value and its place.
+ * The common part of all calls of an NGram: ids, the ids before them, and a range of columns. Arguments become a batch.
+ * The library checks the contents of arrays; a fault becomes an exception that names the value and its place.
  */
 #pragma once
 
@@ -14,16 +13,16 @@
 
 #include <stdbool.h>
 
-/* What a call needs to know of its handle. */
+/* Properties of an NGram that its calls use. */
 struct ngram_facts {
     const inlay_ngram *handle;
     size_t vocab, columns;
-    uint32_t length;                  /* N of the longest n-gram */
+    uint32_t length;                  /* length of the longest n-gram */
     const inlay_ngram_column *column; /* [columns] */
-    PyObject *tables;                 /* of calls that are given none; null: there are none */
+    PyObject *tables;                 /* default tables of calls, or null */
 };
 
-/* The arguments of all three kinds of calls. Rows have tables, histories have accepted. */
+/* The arguments of all three kinds of calls. Only rows take tables; only histories take accepted. */
 enum ngram_argument {
     NGRAM_IDS,
     NGRAM_TABLES,
@@ -44,26 +43,26 @@ enum ngram_argument {
     NGRAM_ARGUMENTS,
 };
 
-/* A batch, and the arrays that it is made of. Views of zeros are arrays that are absent. */
+/* A batch and its arrays. Views of arrays that aren't given are zeros. */
 struct ngram_call {
     const struct ngram_facts *ngram;
     inlay_ngram_batch batch;
     size_t tokens;
     struct view ids, offsets, history, lengths, accepted;
-    bool alone;                            /* ids is one sequence and has no dimension for it */
-    int lead;                              /* dimensions of arrays with a number for each sequence */
-    Py_ssize_t lead_shape[VIEW_DIMS];      /* and their lengths */
-    size_t first_column, columns, threads; /* threads 0: those of the package */
+    bool alone;                            /* ids is one sequence without a dimension for it */
+    int lead;                              /* dimensions of arrays with one number per sequence */
+    Py_ssize_t lead_shape[VIEW_DIMS];      /* their shape */
+    size_t first_column, columns, threads; /* threads 0: the package's number */
 };
 
-/* Makes the batch of a call. Returns -1 with an exception, and then there is nothing to end. */
+/* Makes the batch of a call. On error, returns -1 with an exception; don't call ngram_batch_end() then. */
 int ngram_batch_begin(struct ngram_call *call, const struct ngram_facts *ngram,
                       PyObject *const arguments[NGRAM_ARGUMENTS]);
 
 /* Releases the arrays of a batch. */
 void ngram_batch_end(struct ngram_call *call);
 
-/* Reads an array with a number, or a history if `rows`, for each sequence. Returns -1 with an exception. */
+/* Reads an array with a number per sequence, or with a history if `rows`. Returns -1 with an exception. */
 int ngram_by_sequence(struct ngram_call *call, struct view *view, PyObject *array, const char *what, bool rows);
 
 /* Sets the exception of a call that failed. Returns null. */

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What each kind of call writes, and the tables that rows are gathered from.
+ * The outputs of each kind of call, and the tables of rows.
  */
 #include "ngrams/call.h"
 
 #include "arrays/output.h"
+#include "files/open_file.h"
 #include "module/errors.h"
 #include "module/options.h"
 #include "module/threads.h"
-#include "ngrams/read.h"
 #include "tables/table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 _Static_assert((int)NGRAM_ARGUMENTS <= (int)ARGUMENTS_MOST, "each argument has a place");
 
 enum { OF_IDS = 1 << NGRAM_IDS_CALL, OF_ROWS = 1 << NGRAM_ROWS_CALL, OF_HISTORY = 1 << NGRAM_HISTORY_CALL };
 
-/* The names of arguments, and which calls have them. */
+/* The names of arguments and the calls that take them. */
 static const struct {
     const char *name;
     enum ngram_argument place;
@@ -42,7 +43,7 @@ static const struct {
     {"threads", NGRAM_THREADS, OF_IDS | OF_ROWS},
 };
 
-/* The arguments of each call; their names are filled in at import. */
+/* The arguments of each call. ngram_call_init() fills in the names. */
 static struct arguments arguments_of[NGRAM_CALLS] = {
     [NGRAM_IDS_CALL] = {.what = "ids()", .positional = 1},
     [NGRAM_ROWS_CALL] = {.what = "an NGram", .positional = NGRAM_TABLES + 1},
@@ -63,7 +64,8 @@ int ngram_call_init(void)
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------------- */
 
-/* The shape of an output: `before`, that of ids, `after`. Numbers below 0 are no dimension. Returns the dimensions. */
+/* Sets the shape of an output: `before` unless negative, the shape of ids, `after`. Returns the number of dimensions.
+ */
 static int shape_of(const struct ngram_call *call, Py_ssize_t before, Py_ssize_t after, Py_ssize_t shape[VIEW_DIMS + 1])
 {
     int dims = 0;
@@ -75,7 +77,7 @@ static int shape_of(const struct ngram_call *call, Py_ssize_t before, Py_ssize_t
     return dims;
 }
 
-/* Ends a call. Returns its result, or null with the exception of a status other than INLAY_OK. */
+/* Ends a call. Returns its result, or null with an exception if the status isn't INLAY_OK. */
 static PyObject *finish(struct ngram_call *call, struct output *output, PyObject *like, inlay_status status,
                         const inlay_fault *fault)
 {
@@ -88,7 +90,7 @@ static PyObject *finish(struct ngram_call *call, struct output *output, PyObject
 
 /* ---- Row ids ---------------------------------------------------------------------------------------------------- */
 
-/* Sets ValueError for a column with row ids that int32 does not hold. */
+/* Sets ValueError for a column with row ids that overflow int32. */
 static void explain_ids(const struct ngram_call *call)
 {
     for (size_t i = call->first_column; i < call->first_column + call->columns; i++) {
@@ -128,11 +130,11 @@ static PyObject *run_ids(struct ngram_call *call, PyObject *const arguments[NGRA
 /* The tables of a call. */
 struct tables {
     size_t count;
-    PyObject **objects;        /* Tables; null where None was given */
-    const inlay_table **views; /* null likewise */
-    struct open_file **files;  /* that rows come from; null: they are in memory */
-    bool in_files;             /* some are not */
-    PyObject *one;             /* the place of a single table, which calls allocate nothing for */
+    PyObject **objects;        /* Tables; null for None */
+    const inlay_table **views; /* null for None */
+    struct open_file **files;  /* source of the rows; null: memory */
+    bool in_files;             /* true if any table has a file */
+    PyObject *one;             /* storage for a single table, so that it needs no allocation */
     const inlay_table *one_view;
     struct open_file *one_file;
 };
@@ -145,7 +147,7 @@ static void close_tables(struct tables *tables)
         PyMem_Free(tables->objects);
 }
 
-/* Returns whether a read of one of the tables is likely to wait for the disk. */
+/* Returns true if reading a table is likely to wait for the disk. */
 static bool tables_wait(const struct tables *tables)
 {
     for (size_t i = 0; i < tables->count; i++)
@@ -154,7 +156,7 @@ static bool tables_wait(const struct tables *tables)
     return false;
 }
 
-/* Makes room for tables. Returns -1 with MemoryError. */
+/* Allocates room for tables. Returns -1 with MemoryError. */
 static int allocate_tables(struct tables *tables, size_t count)
 {
     *tables = (struct tables){.count = count};
@@ -171,8 +173,8 @@ static int allocate_tables(struct tables *tables, size_t count)
     return 0;
 }
 
-/* Reads one table, or a list of them in which None stands for one that no column needs. Returns -1 with an exception;
-   the tables are to be closed in any case. */
+/* Reads a table or a list of them, with None for tables that no column needs. Returns -1 with an exception. Close the
+   tables in any case. */
 static int open_tables(struct tables *tables, PyObject *given)
 {
     const bool several = given != NULL && (PyList_Check(given) || PyTuple_Check(given));
@@ -199,8 +201,8 @@ static int open_tables(struct tables *tables, PyObject *given)
     return 0;
 }
 
-/* Checks that the columns of a call have tables of one dim and one scale with enough rows: what the library would
-   refuse with less to say. Returns -1 with ValueError. */
+/* Requires tables with the same dim, the same scale and enough rows for the columns of a call. The library's own errors
+   would be less specific. Returns -1 with ValueError. */
 static int check_tables(const struct ngram_call *call, const struct tables *tables, size_t *dim, float *scale)
 {
     const size_t first = call->first_column;
@@ -255,6 +257,65 @@ static enum dtype read_lookup(const struct ngram_call *call, const struct tables
     return dtype;
 }
 
+/* The read of a run of columns that share a table. */
+struct run {
+    struct open_file *file;
+    inlay_file_read read;
+};
+
+/* Returns the end of the columns from `first` on that share its table. */
+static size_t end_of_run(const struct ngram_call *call, size_t first)
+{
+    const inlay_ngram_column *column = call->ngram->column;
+    size_t end = first + 1;
+    while (end < call->first_column + call->columns && column[end].table == column[first].table)
+        end++;
+    return end;
+}
+
+/* Begins the reads of all runs of columns, and returns their number. Hashes the ids once more to find the rows; `ids`
+   has room for them. Skips runs that fail: the gather reports errors. */
+static size_t begin_reads(const struct ngram_call *call, const inlay_ngram_lookup *lookup,
+                          struct open_file *const *files, int64_t *ids, struct run *runs)
+{
+    size_t count = 0, end;
+    for (size_t first = call->first_column; first < call->first_column + call->columns; first = end) {
+        const uint32_t table = call->ngram->column[first].table;
+        end = end_of_run(call, first);
+        const size_t columns = end - first;
+        if (files[table] == NULL || inlay_ngram_ids(call->ngram->handle, &call->batch, first, columns, INLAY_ID_I64,
+                                                    ids, columns * sizeof *ids, NULL, NULL) != INLAY_OK)
+            continue;
+        runs[count].file = files[table];
+        open_file_begin(files[table], lookup->tables[table], ids, INLAY_ID_I64, call->tokens * columns,
+                        &runs[count].read);
+        count++;
+    }
+    return count;
+}
+
+/* Runs inlay_ngram_forward(). First reads rows of mapped files into memory: files[i] is the file of lookup->tables[i],
+   or null. Needs no GIL. */
+static inlay_status forward(const struct ngram_call *call, const inlay_ngram_lookup *lookup,
+                            struct open_file *const *files, void *out, size_t stride_bytes,
+                            const inlay_executor *threads, inlay_fault *fault)
+{
+    size_t bytes, count = 0;
+    int64_t *ids = NULL;
+    struct run *runs = malloc(call->columns * sizeof *runs);
+    if (!__builtin_mul_overflow(call->tokens, call->columns * sizeof *ids, &bytes) && bytes > 0)
+        ids = malloc(bytes);
+    if (runs != NULL && ids != NULL)
+        count = begin_reads(call, lookup, files, ids, runs);
+    free(ids);
+    const inlay_status status =
+        inlay_ngram_forward(call->ngram->handle, &call->batch, lookup, out, stride_bytes, threads, fault);
+    for (size_t i = 0; i < count; i++)
+        open_file_end(runs[i].file, &runs[i].read);
+    free(runs);
+    return status;
+}
+
 static PyObject *gather_rows(struct ngram_call *call, const struct tables *tables,
                              PyObject *const arguments[NGRAM_ARGUMENTS])
 {
@@ -281,14 +342,13 @@ static PyObject *gather_rows(struct ngram_call *call, const struct tables *table
         return NULL;
     if (planar)
         lookup.column_stride_bytes = call->tokens * output.stride_bytes;
-    /* A sum reads the rows of all columns, however few are left of them. */
+    /* A sum reads the rows of all columns too. */
     const size_t bytes = call->tokens * call->columns * dim * dtype_infos[dtype].bytes;
     PyThreadState *thread = threads_release_gil(bytes, call->threads, tables_wait(tables), &executor, &threads);
     const inlay_status status =
-        tables->in_files
-            ? ngram_forward(call, &lookup, tables->files, output.data, output.stride_bytes, threads, &fault)
-            : inlay_ngram_forward(call->ngram->handle, &call->batch, &lookup, output.data, output.stride_bytes, threads,
-                                  &fault);
+        tables->in_files ? forward(call, &lookup, tables->files, output.data, output.stride_bytes, threads, &fault)
+                         : inlay_ngram_forward(call->ngram->handle, &call->batch, &lookup, output.data,
+                                               output.stride_bytes, threads, &fault);
     threads_restore_gil(thread);
     return finish(call, &output, arguments[NGRAM_IDS], status, &fault);
 }
@@ -304,7 +364,7 @@ static PyObject *run_rows(struct ngram_call *call, PyObject *const arguments[NGR
 
 /* ---- Histories -------------------------------------------------------------------------------------------------- */
 
-/* Opens an output whose rows lie one behind the other. Returns -1 with an exception. */
+/* Opens a contiguous output. Returns -1 with an exception. */
 static int open_contiguous(struct output *output, PyObject *out, enum view_way way, enum dtype dtype, int dims,
                            const Py_ssize_t *shape)
 {
@@ -336,7 +396,7 @@ static PyObject *run_history(struct ngram_call *call, PyObject *const arguments[
     if (read_accepted(call, arguments[NGRAM_ACCEPTED]) < 0 ||
         open_contiguous(&pair[0], arguments[NGRAM_OUT], call->ids.way, call->ids.dtype, call->lead + 1, shape) < 0)
         return NULL;
-    /* Lengths are below 16, so int32, which frameworks compute with, has the bits of uint32. */
+    /* Frameworks compute with int32. Lengths are below 16, so uint32 has the same bits. */
     if (open_contiguous(&pair[1], arguments[NGRAM_OUT_LENGTHS], call->ids.way, DTYPE_I32, call->lead, shape) < 0)
         return output_abandon(&pair[0]);
     const inlay_status status =

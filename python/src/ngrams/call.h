@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls of an n-gram handle: row ids, gathered rows, and histories.
+ * The calls of an NGram: row ids, gathered rows, and histories.
  */
 #pragma once
 

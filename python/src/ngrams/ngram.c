@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * N-gram handles: how arrays become a spec of the library, and the vectorcall. inlay.NGram makes these arrays of what
- * its caller gave, and checks their numbers.
+ * The type _core.NGram: turns arrays into a spec of the library. inlay.NGram makes the arrays and checks their numbers.
  */
 #include "ngrams/ngram.h"
 
@@ -53,14 +52,14 @@ static PyObject *ngram_history(PyObject *self, PyObject *const *args, Py_ssize_t
 
 /* ---- The spec --------------------------------------------------------------------------------------------------- */
 
-/* The arrays of a spec, which are int64. */
+/* The arrays of a spec, all int64. */
 enum { MULTIPLIERS, COLUMNS, RESETS, MASKS, ARRAYS };
 
-/* The numbers of a column, in their order in its array. */
+/* The numbers of a column, in order. */
 enum { LENGTH, VECTOR, MODULUS, TABLE, OFFSET, COLUMN_NUMBERS };
 
 /* Reads arrays of int64: multipliers [vectors, length], columns [columns, COLUMN_NUMBERS], resets and masks. Returns -1
-   with an exception; the views are to be released in any case. */
+   with an exception. Release the views in any case. */
 static int read_arrays(struct ngram *ngram, struct view views[ARRAYS], PyObject *const arrays[ARRAYS],
                        inlay_ngram_spec *spec)
 {
@@ -102,7 +101,7 @@ static int read_arrays(struct ngram *ngram, struct view views[ARRAYS], PyObject 
     return 0;
 }
 
-/* Reads the token map, which stays where it is if it is of 32-bit integers. */
+/* Reads the token map. Copies it unless it is of 32-bit integers. */
 static int read_token_map(struct ngram *ngram, PyObject *array, inlay_ngram_spec *spec)
 {
     const Py_ssize_t vocab = (Py_ssize_t)spec->vocab;
@@ -117,7 +116,7 @@ static int read_token_map(struct ngram *ngram, PyObject *array, inlay_ngram_spec
     return 0;
 }
 
-/* Returns a tuple of the Tables of a table or of a list, whose items may be None; null with an exception. */
+/* Returns a tuple of Tables from a table, or from a list of tables and None. Returns null with an exception. */
 static PyObject *tables_of_ngram(PyObject *given)
 {
     const bool several = PyList_Check(given) || PyTuple_Check(given);
@@ -132,7 +131,7 @@ static PyObject *tables_of_ngram(PyObject *given)
     return tables;
 }
 
-/* Makes the handle and what calls need to know. Returns -1 with an exception. */
+/* Makes the handle and the facts for calls. Returns -1 with an exception. */
 static int ngram_fill(struct ngram *ngram, inlay_ngram_spec *spec, PyObject *const arrays[ARRAYS], PyObject *token_map,
                       PyObject *tables)
 {
@@ -163,8 +162,8 @@ static int ngram_fill(struct ngram *ngram, inlay_ngram_spec *spec, PyObject *con
 
 /* ---- The type --------------------------------------------------------------------------------------------------- */
 
-/* NGram(vocab, length, mix, columns, multipliers, pad, token_map, resets, masks, zero_is_none, tables): what
-   inlay.NGram has checked. */
+/* NGram(vocab, length, mix, columns, multipliers, pad, token_map, resets, masks, zero_is_none, tables). inlay.NGram has
+   checked the numbers. */
 static PyObject *ngram_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(options))
 {
     Py_ssize_t vocab;
@@ -213,14 +212,13 @@ int ngram_init(PyObject *module)
         {NULL, NULL, 0, NULL},
     };
     static PyMemberDef members[] = {
-        {"vocab", T_PYSSIZET, offsetof(struct ngram, facts.vocab), READONLY, "Ids of tokens lie in [0, vocab)."},
+        {"vocab", T_PYSSIZET, offsetof(struct ngram, facts.vocab), READONLY, "Token ids are in [0, vocab)."},
         {"length", T_UINT, offsetof(struct ngram, facts.length), READONLY,
-         "Ids of the longest n-gram; a history has one less."},
-        {"column_count", T_PYSSIZET, offsetof(struct ngram, facts.columns), READONLY, "Rows that every token takes."},
+         "Length of the longest n-gram; a history has one id less."},
+        {"column_count", T_PYSSIZET, offsetof(struct ngram, facts.columns), READONLY, "Rows per token."},
         {"token_map", T_OBJECT, offsetof(struct ngram, token_map_array), READONLY,
          "The array that was given, or None."},
-        {"tables", T_OBJECT, offsetof(struct ngram, tables), READONLY,
-         "The tables of calls that are given none, or None."},
+        {"tables", T_OBJECT, offsetof(struct ngram, tables), READONLY, "Default tables of calls, or None."},
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct ngram, call), READONLY, NULL},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct ngram, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type _core.NGram, which inlay.NGram extends. A handle is immutable once it is made, keeps its token map alive,
- * and may be called from any number of threads.
+ * The type _core.NGram, the base of inlay.NGram. It is immutable, keeps its token map alive, and may be called from any
+ * number of threads.
  */
 #pragma once
 
