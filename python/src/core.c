@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The module _core: its functions that belong to no type, and its start.
+ * The module _core: its initialization, and functions that aren't methods.
  */
 #include "abi.h"
 
@@ -33,7 +33,7 @@ static int64_t this_interpreter(void)
     return PyInterpreterState_GetID(PyInterpreterState_Get());
 }
 
-/* use_numpy(numpy, direct): called by each import of the package. */
+/* use_numpy(numpy, direct): each import of the package calls it. */
 static PyObject *use_numpy(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *numpy;
@@ -91,7 +91,7 @@ static PyObject *trim_pool(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args
     return PyLong_FromSize_t(bytes);
 }
 
-/* Tells malloc to keep what is freed, so that large arrays of every library of the process are reused too. */
+/* Makes malloc() keep freed memory, so it can reuse large arrays of all libraries in the process. */
 static PyObject *keep_memory(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
 #ifdef __GLIBC__
@@ -107,7 +107,7 @@ static PyObject *get_isa(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
     return PyUnicode_FromString(inlay_isa());
 }
 
-/* Returns the name of a type of outputs that is given as an argument. */
+/* Returns the name of an output type. */
 static PyObject *dtype_name(PyObject *Py_UNUSED(module), PyObject *object)
 {
     const enum dtype dtype = dtype_of_argument(object);
@@ -135,8 +135,8 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* The module has one state per process: types, NumPy, pool and threads. Initialising it in one phase keeps it out of
-   subinterpreters that have a GIL of their own, and use_numpy() out of others. */
+/* The module has one state per process: types, NumPy, pool and threads. Single-phase initialization keeps it out of
+   subinterpreters with their own GIL, and use_numpy() keeps it out of the others. */
 PyMODINIT_FUNC PyInit__core(void);
 
 PyMODINIT_FUNC PyInit__core(void)

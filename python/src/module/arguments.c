@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names in source code are interned, so that most comparisons of names are of addresses.
+ * Python interns names in source code, so most comparisons of names only compare addresses.
  */
 #include "module/arguments.h"
 
@@ -22,7 +22,7 @@ int arguments_init(struct arguments *arguments)
     return 0;
 }
 
-/* Returns the place of the argument with this name, or ARGUMENTS_MOST. */
+/* Returns the index of the argument with this name, or ARGUMENTS_MOST. */
 static int find_name(const struct arguments *arguments, PyObject *name)
 {
     for (int i = 0; i < ARGUMENTS_MOST; i++)
@@ -34,7 +34,7 @@ static int find_name(const struct arguments *arguments, PyObject *name)
     return ARGUMENTS_MOST;
 }
 
-/* Sets TypeError for a name that is none of `names`, of which some are null. */
+/* Sets TypeError for an unknown name. Items of `names` may be null. */
 static int no_argument(const char *what, PyObject *name, const char *const *names, size_t count)
 {
     PyObject *known = PyList_New((Py_ssize_t)count);
@@ -61,7 +61,7 @@ int arguments_parse(PyObject *args, PyObject *options, const char *format, char 
     return parsed ? 0 : -1;
 }
 
-/* Sets TypeError for too many arguments without names. */
+/* Sets TypeError for too many positional arguments. */
 static int too_many(const struct arguments *arguments, size_t count)
 {
     return raise_error(PyExc_TypeError, "%s takes %s%s%s by position, but %zu arguments were given", arguments->what,

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions that would bind the module to a recent glibc, so that one wheel serves older systems too. stat() and
- * fstat() became symbols in glibc 2.33; before that headers had them inline. The linker gives these to the libraries
- * instead
- * (--wrap).
+ * Replacements for functions that would require a recent glibc, so one wheel also runs on older systems. stat() and
+ * fstat() became symbols in glibc 2.33; before, they were inline. The linker redirects calls here (--wrap).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -16,7 +14,7 @@ int __wrap_fstat64(int file, struct stat *status);
 int __wrap_stat(const char *path, struct stat *status);
 int __wrap_stat64(const char *path, struct stat *status);
 
-/* The kernel fills in the same struct on machines of 64 bits. */
+/* On 64-bit machines, the kernel uses the same struct. */
 int __wrap_fstat(int file, struct stat *status)
 {
     return (int)syscall(SYS_fstat, file, status);

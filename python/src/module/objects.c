@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Types by their specs, and items that may be null.
+ * Helpers for types, calls and sequences.
  */
 #include "module/objects.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of options, and numbers that may be absent.
+ * Names of options, and optional numbers.
  */
 #include "module/options.h"
 
@@ -67,7 +67,7 @@ static PyObject *aliases_of(const struct option_names *names, int value)
     return aliases;
 }
 
-/* Sets ValueError for a name that is none of those of a value. */
+/* Sets ValueError for an unknown name. */
 static int unknown_name(PyObject *name, const struct option_names *names)
 {
     int last = names->first;
@@ -80,7 +80,7 @@ static int unknown_name(PyObject *name, const struct option_names *names)
         python_call("inlay.names", "unknown", "(sONi)", names->what, name, known, (int)names->synonyms));
 }
 
-/* What `value` points to in these functions: any enum of the library. */
+/* `value` points to any enum of the library. */
 _Static_assert(sizeof(inlay_recipe) == sizeof(int), "enums have the size of int");
 
 int option_enum(PyObject *name, const struct option_names *names, void *value)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One job at a time. The caller publishes it, takes part in it, and waits for those workers only that joined: a worker
- * that wakes up late finds the job closed. Threads are started through Python, since pthread_create would bind the
- * module to glibc 2.34.
+ * Runs one job at a time. The caller publishes the job, works on it, and waits only for workers that joined; a worker
+ * that wakes up late finds the job closed. Python starts the threads, since pthread_create() would require glibc 2.34.
  */
 #include "module/threads.h"
 
@@ -11,14 +10,14 @@
 
 static struct {
     atomic_size_t threads;
-    atomic_flag busy; /* a job runs; only the caller that set it touches what follows */
+    atomic_flag busy; /* a job is running. Only the caller that set it may write the job */
     pthread_mutex_t mutex;
     pthread_cond_t opened, finished;
     size_t workers; /* started; guarded by the mutex */
 
-    /* The job. Guarded by the mutex, but `next`. */
+    /* The job. The mutex guards all fields except `next`. */
     size_t vacancies; /* workers that may still join; 0: the job is closed */
-    size_t joined;    /* workers that work on it */
+    size_t joined;    /* workers on the job */
     size_t count;
     void (*task)(void *arg, size_t index);
     void *arg;
@@ -91,10 +90,10 @@ void threads_set(size_t n)
     atomic_store_explicit(&pool.threads, n, memory_order_relaxed);
 }
 
-/* Starts workers until there are `n`, and returns how many there are. */
+/* Starts workers until there are `n`. Returns their number. */
 static size_t start_workers(size_t n)
 {
-    const unsigned long failed = (unsigned long)-1; /* PYTHREAD_INVALID_THREAD_ID, which the limited API lacks */
+    const unsigned long failed = (unsigned long)-1; /* PYTHREAD_INVALID_THREAD_ID isn't in the limited API */
     pthread_mutex_lock(&pool.mutex);
     while (pool.workers < n && PyThread_start_new_thread(work, NULL) != failed)
         pool.workers++;
@@ -114,7 +113,7 @@ const inlay_executor *threads_executor(size_t n, inlay_executor *executor)
     return executor;
 }
 
-/* No worker lives on in the child of a fork, and a job that another thread had begun never ends there. */
+/* The child of a fork has no workers, and a job of another thread never ends there. */
 static void start_over(void)
 {
     pthread_mutex_init(&pool.mutex, NULL);

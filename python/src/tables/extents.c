@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All parts of a table have the same type, dim and distance of rows. The distance of a part of one row is any.
+ * All parts of a table have the same type, dim and row stride. The stride of a single row doesn't matter.
  */
 #include "tables/extents.h"
 
@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Returns the first part with more than one row, which tells the distance of rows, or else the first. */
+/* Returns the first part with a row stride, i.e. with more than one row, or else the first part. */
 static const inlay_table *model_of(const struct extents_part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -18,7 +18,7 @@ static const inlay_table *model_of(const struct extents_part *parts, size_t coun
     return parts[0].view;
 }
 
-/* Checks that a part is like the others. Returns -1 with ValueError. */
+/* Checks that a part matches the others. Returns -1 with ValueError. */
 static int check_part(const struct extents_part *parts, const inlay_table *model, size_t i)
 {
     const inlay_table *part = parts[i].view;
@@ -43,7 +43,7 @@ static int check_part(const struct extents_part *parts, const inlay_table *model
     return 0;
 }
 
-/* Returns how many rows each extent but the last has, or 0 if they differ. */
+/* Returns the number of rows of each extent except the last, or 0 if they differ. */
 static size_t common_rows(const struct extents_part *parts, size_t count)
 {
     const size_t rows = parts[0].view->rows;

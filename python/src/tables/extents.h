@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables whose rows lie in several arrays, each of which is a table of its own: what these must have in common.
+ * Tables with rows in several arrays. Each array is a table by itself.
  */
 #pragma once
 
@@ -13,6 +13,6 @@ struct extents_part {
     float scale;
 };
 
-/* Makes the view of the rows of at least one part, one behind the other, and its extents, which PyMem_Free() releases.
-   Returns -1 with an exception. */
+/* Makes a view of the concatenated rows of one or more parts, and its extents. Free those with PyMem_Free(). Returns -1
+   with an exception. */
 int extents_view(const struct extents_part *parts, size_t count, inlay_table *view, inlay_table_extent **extents);

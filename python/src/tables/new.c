@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * New tables: quantised ones and random ones.
+ * New tables: quantized and random ones.
  */
 #include "tables/new.h"
 
@@ -13,13 +13,13 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- Quantising ------------------------------------------------------------------------------------------------- */
+/* ---- Quantization ----------------------------------------------------------------------------------------------- */
 
-/* The arrays of a new table; zeros are those that its type does not have. */
+/* The arrays of a new table. Outputs of arrays that its type doesn't have are zeros. */
 enum { DATA, SCALES, ZEROS, ARRAYS };
 
-/* Returns the type of arrays of rows: that of outputs where they have it, else bytes. Frameworks know the rows of some
-   types as int8. */
+/* Returns the array type of rows: the type itself if outputs can have it, else bytes, signed where frameworks use int8.
+ */
 static enum dtype dtype_of_rows(inlay_element_type type)
 {
     const enum dtype plain = dtype_of_element(type);
@@ -47,7 +47,7 @@ static int open_arrays(struct output to[ARRAYS], const inlay_table *from, inlay_
     return 0;
 }
 
-/* Quantises into open arrays, and returns the largest error; -1 with an exception. */
+/* Quantizes into open arrays. Returns the largest error, or -1 with an exception. */
 static double fill_arrays(struct output to[ARRAYS], const inlay_table *from, inlay_element_type type, uint32_t group)
 {
     inlay_table_storage storage = inlay_table_storage_of(type, to[DATA].data, from->dim);
@@ -69,12 +69,12 @@ static PyObject *close_array(struct output *output)
     return output->data != NULL ? output_close(output, output_default_way(), NULL) : Py_NewRef(Py_None);
 }
 
-/* Makes the Table of arrays that are written, with the scale of the one that was read. */
+/* Makes the Table of the written arrays, with the scale of the source table. */
 static PyObject *table_of_arrays(struct output to[ARRAYS], PyObject *table, PyObject *type, uint32_t group,
                                  double error)
 {
     const double factor = (double)table_scale(table);
-    /* N takes references over, and fails for null. */
+    /* N steals references and fails on null. */
     PyObject *options =
         Py_BuildValue("{s:N,s:O,s:n,s:N,s:N,s:N,s:d}", "data", close_array(&to[DATA]), "type", type, "dim",
                       (Py_ssize_t)table_view(table)->dim, "group", option_number(group), "scales",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables: what arrays of each element type must look like. A table is immutable once it is made.
+ * The type Table, and the arrays that each element type requires. A table is immutable.
  */
 #include "tables/table.h"
 
@@ -19,17 +19,17 @@ struct table {
     PyObject base;
     inlay_table view;
     struct view data, scales, zeros; /* keep the arrays alive */
-    PyObject *arrays[3];             /* data, scales, zeros, as they were given; null: none */
-    float scale;                     /* a factor of all rows */
-    double largest_error;            /* of quantising; below 0: not known */
-    PyObject *tables;                /* null, or a tuple of the Tables that hold the rows */
-    inlay_table_extent *extents;     /* their places; null: one array holds the rows */
+    PyObject *arrays[3];             /* data, scales, zeros as given; null: none */
+    float scale;                     /* factor of all rows */
+    double largest_error;            /* of quantization; below 0: unknown */
+    PyObject *tables;                /* tuple of Tables that hold the rows, or null */
+    inlay_table_extent *extents;     /* their addresses; null: one array holds the rows */
     PyObject *weak_references;
 };
 
 enum { NOT_KNOWN = -1 };
 
-/* The arguments of Table(). Absent ones are None. */
+/* The arguments of Table(). None means not given. */
 struct table_arguments {
     PyObject *data, *type, *dim, *group, *scales, *zeros, *first_row, *vocab, *scale;
 };
@@ -100,14 +100,14 @@ int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ss
     return flat ? 1 : 2;
 }
 
-/* Returns how many columns rows of that many bytes have, if the type alone tells it: with 4-bit types an odd dim, which
-   leaves half a byte unused, must be stated. */
+/* Returns the number of columns of a row of `bytes` bytes. 4-bit types need an explicit dim if it is odd, since the row
+   then has half a byte unused. */
 static size_t dim_of_row(inlay_element_type type, size_t bytes)
 {
     const size_t columns = 256; /* whole blocks of every type */
     const size_t once = inlay_table_row_bytes(type, columns), twice = inlay_table_row_bytes(type, 2 * columns);
-    const size_t beside = 2 * once - twice;
-    size_t dim = bytes > beside ? (bytes - beside) * columns / (twice - once) : 0;
+    const size_t fixed = 2 * once - twice; /* bytes per row, apart from columns */
+    size_t dim = bytes > fixed ? (bytes - fixed) * columns / (twice - once) : 0;
     while (dim > 0 && inlay_table_row_bytes(type, dim) == 0)
         dim--;
     return dim;
@@ -115,7 +115,7 @@ static size_t dim_of_row(inlay_element_type type, size_t bytes)
 
 int table_check_dim(const char *what, inlay_element_type type, size_t dim)
 {
-    size_t block = 1; /* the columns of one */
+    size_t block = 1; /* columns per block */
     while (block < 256 && inlay_table_row_bytes(type, block) == 0)
         block *= 2;
     if (dim > 0 && dim % block == 0)
@@ -126,7 +126,7 @@ int table_check_dim(const char *what, inlay_element_type type, size_t dim)
                        what, option_name((int)type, &option_elements), dim, block);
 }
 
-/* Fills in rows, dim and stride of the view from the array of data. */
+/* Sets rows, dim and stride of the view from the array of data. */
 static int read_data(struct table *table, const char *what, inlay_element_type type, size_t dim)
 {
     const struct view *data = &table->data;
@@ -167,7 +167,7 @@ int table_group(PyObject *group, size_t dim, uint32_t *columns)
     return 0;
 }
 
-/* Reads scales and zero points, where the type has them. */
+/* Reads scales and zero points, if the type has them. */
 static int read_parameters(struct table *table, PyObject *scales, PyObject *zeros, PyObject *group)
 {
     inlay_table *view = &table->view;
@@ -189,14 +189,14 @@ static int read_parameters(struct table *table, PyObject *scales, PyObject *zero
     return view_keep(&table->zeros, zeros, "zeros", dtype, dims_of_zeros, of_zeros, &view->zeros);
 }
 
-/* Finds the element type of an array: by name, or by the array's own type. */
+/* Sets the element type: by name, else from the array. */
 static int type_of(const struct view *data, const char *what, PyObject *name, inlay_element_type *type)
 {
     *type = dtype_infos[data->dtype].element;
     if (option_enum(name, &option_elements, type) < 0)
         return -1;
     const enum dtype plain = dtype_of_element(*type);
-    /* Quantised rows are bytes; 16-bit floats may also come as the integers that have their bits. */
+    /* Quantized rows are bytes. 16-bit floats may also be given as integers with the same bits. */
     const unsigned bytes = plain != DTYPE_UNKNOWN ? dtype_infos[plain].bytes : 1;
     const bool bits =
         bytes < 4 && (data->dtype == DTYPE_U8 + 2 * (bytes - 1) || data->dtype == DTYPE_I8 + 2 * (bytes - 1));
@@ -251,7 +251,7 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
     return 0;
 }
 
-/* Makes a Table without rows, or null with an exception. */
+/* Makes a Table without rows. Returns null with an exception. */
 static PyObject *table_allocate(double largest_error)
 {
     PyObject *self = PyType_GenericAlloc(table_type, 0); /* zeroed */
@@ -268,13 +268,13 @@ static PyObject *make(const struct table_arguments *given, const char *what, dou
     return self;
 }
 
-/* Arguments without all but the data. */
+/* Returns arguments with only the data given. */
 static struct table_arguments arguments_of(PyObject *data)
 {
     return (struct table_arguments){data, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
 }
 
-/* Makes a Table of the arguments of Table(). */
+/* Makes a Table from the arguments of Table(). */
 static PyObject *make_of(PyObject *args, PyObject *options, const char *what, double largest_error)
 {
     static char *names[] = {"data", "type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale", NULL};
@@ -299,8 +299,7 @@ static PyObject *table_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObje
     return make_of(args, options, "table", NOT_KNOWN);
 }
 
-/* Returns a tuple of Tables of a sequence of arrays and Tables, without those that have no row, or null with an
-   exception. */
+/* Returns a tuple of Tables from a sequence of arrays and Tables, without empty ones, or null with an exception. */
 static PyObject *tables_of(PyObject *sequence)
 {
     const Py_ssize_t count = PySequence_Size(sequence);
@@ -323,7 +322,7 @@ static PyObject *tables_of(PyObject *sequence)
     return tables;
 }
 
-/* Gives a table the rows of its tables. Returns -1 with an exception. */
+/* Sets the view of a table from its tables. Returns -1 with an exception. */
 static int join_tables(struct table *table)
 {
     const Py_ssize_t count = PyTuple_Size(table->tables);
@@ -352,7 +351,7 @@ PyObject *table_of_parts(PyObject *sequence)
     return self;
 }
 
-/* Table.of_extents(tables): a table whose rows are those of several tables, one behind the other. */
+/* Table.of_extents(tables): a table with the concatenated rows of several tables. */
 static PyObject *table_of_extents(PyObject *Py_UNUSED(type), PyObject *sequence)
 {
     return table_of_parts(sequence);
@@ -416,8 +415,8 @@ int table_init(PyObject *module)
 {
     static PyMethodDef methods[] = {
         {"of_extents", table_of_extents, METH_O | METH_CLASS,
-         "of_extents(tables)\n--\n\nReturns a table whose rows are those of several arrays or Tables of the same type, "
-         "one behind the other, without a copy."},
+         "of_extents(tables)\n--\n\nReturns a table with the concatenated rows of several arrays or Tables of the same "
+         "type, without a copy."},
         {NULL, NULL, 0, NULL},
     };
     static PyGetSetDef properties[] = {
@@ -432,15 +431,14 @@ int table_init(PyObject *module)
         {"rows", T_PYSSIZET, offsetof(struct table, view.rows), READONLY, "Number of rows."},
         {"dim", T_PYSSIZET, offsetof(struct table, view.dim), READONLY, "Number of columns."},
         {"first_row", T_ULONG, offsetof(struct table, view.first_row), READONLY,
-         "The id of the first row, which is 0 but in shards."},
+         "Id of the first row; 0 except in shards."},
         {"data", T_OBJECT, offsetof(struct table, arrays[0]), READONLY,
-         "The array of rows; None of a table in extents."},
+         "The array of rows; None for a table in extents."},
         {"scales", T_OBJECT, offsetof(struct table, arrays[1]), READONLY, "The array of scales, or None."},
         {"zeros", T_OBJECT, offsetof(struct table, arrays[2]), READONLY, "The array of zero points, or None."},
-        {"tables", T_OBJECT, offsetof(struct table, tables), READONLY,
-         "The Tables that a table in extents was made of, else None."},
+        {"tables", T_OBJECT, offsetof(struct table, tables), READONLY, "The Tables of a table in extents, else None."},
         {"scale", T_FLOAT, offsetof(struct table, scale), READONLY,
-         "A factor of all rows, which layers and n-grams multiply theirs by; 1 at first."},
+         "Factor of all rows, applied by layers and n-grams; 1 by default."},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct table, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},
     };
@@ -451,10 +449,10 @@ int table_init(PyObject *module)
         {Py_tp_methods, methods},
         {Py_tp_getset, properties},
         {Py_tp_members, members},
-        {Py_tp_doc,
-         "Table(data, type=None, *, dim=None, group=None, scales=None, zeros=None, first_row=None, "
-         "vocab=None, scale=1)\n--\n\nA view of an embedding table of any element type, which keeps its arrays "
-         "alive. With vocab it is a shard of a vocabulary."},
+        {Py_tp_doc, "Table(data, type=None, *, dim=None, group=None, scales=None, zeros=None, first_row=None, "
+                    "vocab=None, scale=1)\n--\n\nA view of an embedding table of any element type. It keeps its arrays "
+                    "alive. With "
+                    "vocab, it is a shard of a vocabulary."},
         {0, NULL},
     };
     return type_add(module, &table_type, "inlay.Table", sizeof(struct table), 0, slots);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type inlay.Table: a view of an embedding table in arrays of the caller's, which it keeps alive.
+ * The type inlay.Table: a view of an embedding table in the caller's arrays. It keeps them alive.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-/* Where a type has scales outside of its rows. */
+/* Scales of a type that are stored outside its rows. */
 enum table_scales {
     SCALES_NONE,
     SCALES_PER_ROW,   /* float32 [rows] */
@@ -21,50 +21,47 @@ enum table_scales {
 
 struct open_file;
 
-/* What lies beside the rows of a type; nothing, unless the type is named in table_format(). */
 struct table_format {
     enum table_scales scales;
-    bool optional; /* there may be no scales: they are 1 */
+    bool optional; /* scales may be omitted and are then 1 */
 };
 
 /* Returns the format of a type. */
 const struct table_format *table_format(inlay_element_type type);
 
-/* Fills in the shape of the array of scales of a type. Returns its dimensions; 0: there is no such array. */
+/* Sets the shape of the scales of a type. Returns the number of dimensions; 0: the type has none. */
 int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t group, Py_ssize_t shape[2]);
 
-/* Fills in the shape of the zero points of a grouped type, whose scales have shape `scales`. Returns its dimensions,
-   and sets the type of its elements. */
+/* Sets shape and type of the zero points of a grouped type from the shape of its scales. Returns the number of
+   dimensions. */
 int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ssize_t shape[2], enum dtype *dtype);
 
-/* Requires whole blocks of a type in rows of `dim` columns. Returns -1 with ValueError. */
+/* Requires that `dim` columns are whole blocks of a type. Returns -1 with ValueError. */
 int table_check_dim(const char *what, inlay_element_type type, size_t dim);
 
-/* Reads how many columns of `dim` share a scale of a grouped type. Returns -1 with an exception. */
+/* Reads the number of columns per scale of a grouped type. Returns -1 with an exception. */
 int table_group(PyObject *group, size_t dim, uint32_t *columns);
 
-/* Makes a Table of a new dictionary with the arguments of Table(), which it releases, or null with an exception; a
-   dictionary that is null is one. `what` names the data; the error is that of quantising, or below 0. */
+/* Makes a Table from a dict with the arguments of Table(). Steals the dict; null means that an exception is set. `what`
+   names the data; a negative error is unknown. Returns null with an exception. */
 PyObject *table_make(PyObject *options, const char *what, double largest_error);
 
-/* Returns the Table that an object is, or a new one of an array, or null with an exception. `what` names the
-   argument. */
+/* Returns a Table, or a new one from an array. `what` names the argument. Returns null with an exception. */
 PyObject *table_from(PyObject *object, const char *what);
 
-/* Makes a Table whose rows are those of a sequence of Tables or arrays, one behind the other, or null with an
-   exception. */
+/* Makes a Table of the concatenated rows of a sequence of Tables or arrays. Returns null with an exception. */
 PyObject *table_of_parts(PyObject *sequence);
 
-/* Returns the view that a Table has; it is valid as long as the Table. */
+/* Returns the view of a Table, valid as long as the Table. */
 const inlay_table *table_view(PyObject *table);
 
-/* Returns whether an object is a Table. */
+/* Returns true for a Table. */
 bool table_is(PyObject *object);
 
-/* Returns the factor of all rows, which the view does not have. */
+/* Returns the factor of all rows, which isn't part of the view. */
 float table_scale(PyObject *table);
 
-/* Returns the open file that rows of a Table come from, borrowed, or null if they are in memory. */
+/* Returns the open file of the rows of a Table, borrowed, or null if they are in memory. */
 struct open_file *table_file(PyObject *self);
 
 /* Adds the type to the module. Returns -1 with an exception. */
