@@ -98,7 +98,7 @@ def made(model_type, config_class, model_class, attempt, dtype):
 def end_call(_module, arguments, named):
     for value in (*arguments, *named.values()):
         if isinstance(value, PendingRows):
-            value.materialise()
+            value.materialize()
     raise families.Arrived
 
 
@@ -253,7 +253,7 @@ def rows_alone(dim, dtype):
     def call_of_rows(module, ids):
         rows = module(ids)
         if isinstance(rows, PendingRows):
-            rows.materialise()
+            rows.materialize()
 
     def calls_of(shape):
         ids = torch.randint(VOCAB, shape)

@@ -52,7 +52,7 @@ def gpt2():
 
 
 def computed(rows):
-    return rows.materialise() if isinstance(rows, PendingRows) else rows
+    return rows.materialize() if isinstance(rows, PendingRows) else rows
 
 
 def seconds(call):

@@ -5,7 +5,7 @@
     layer = inlay.Layer(table, scale="sqrt", positions=inlay.Sinusoid())
     y = layer(ids)
 
-Results have the framework of `ids`: arrays of NumPy, tensors of PyTorch, arrays of JAX. docs/python.md tells the rest.
+Results are arrays of the same framework as `ids`: NumPy, PyTorch or JAX. See docs/python.md.
 """
 
 from . import _core
@@ -16,7 +16,7 @@ except ImportError:
     _numpy = None
 _core.use_numpy(_numpy)
 
-# These imports follow the choice of NumPy.
+# Imports after use_numpy().
 # pylint: disable=wrong-import-position
 from . import names, plot, pool
 from ._core import FileError, FileTensor, Layer, Table, get_num_threads, isa, keep_memory, set_num_threads

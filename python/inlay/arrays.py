@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the extension module leaves to Python of arrays: the rare ways, and messages of errors. It calls them by name."""
+"""Rare cases of arrays, and error messages. The extension module calls these functions by name."""
 
 import importlib
 import sys
@@ -7,7 +7,7 @@ from typing import Any, Callable, Optional
 
 
 def probe(numpy: Any) -> tuple[Any, int, Any]:
-    """Returns an array whose fields the extension module knows, the address of its data, and NumPy's C API or None."""
+    """Returns an array with known fields, the address of its data, and NumPy's C API or None."""
     array = numpy.zeros((2, 6), "int16")[:, 2::2]
     for name in ("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"):
         try:
@@ -18,7 +18,7 @@ def probe(numpy: Any) -> tuple[Any, int, Any]:
 
 
 def ml_dtype(name: str) -> Any:
-    """Returns NumPy's dtype for a type that it has from ml_dtypes."""
+    """Returns a dtype of ml_dtypes."""
     import numpy  # pylint: disable=import-outside-toplevel
 
     try:
@@ -28,7 +28,7 @@ def ml_dtype(name: str) -> Any:
 
 
 def array_of(tensor: Any, numpy: Any, plain: bool, dtype: Any, copy: Optional[bool]) -> Any:
-    """Returns FileTensor.__array__(dtype, copy). `plain` says whether the buffer protocol has a format for it."""
+    """Implements FileTensor.__array__(dtype, copy). `plain` is true if the buffer protocol has a format for the type."""
     if plain:
         array = numpy.asarray(tensor)
     else:
@@ -42,20 +42,19 @@ def array_of(tensor: Any, numpy: Any, plain: bool, dtype: Any, copy: Optional[bo
 
 
 def consumer(like: Any) -> Callable[[Any], Any]:
-    """Returns the function from_dlpack() of the framework of an array: PyTorch has it at the top of the package, others
-    where their arrays say that their namespace is."""
+    """Returns from_dlpack() of the framework of an array: from its array namespace, or in PyTorch from the package."""
     if hasattr(like, "__array_namespace__"):
         return like.__array_namespace__().from_dlpack
     return importlib.import_module(type(like).__module__.partition(".")[0]).from_dlpack
 
 
-# Types without a format in the buffer protocol, which NumPy has from ml_dtypes, and integers of their size.
+# Types of ml_dtypes without a format in the buffer protocol, and integers of their size.
 _BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e8m0fnu": "uint8"}
 
 
 def bits_of(array: Any) -> Optional[tuple[Any, str]]:
-    """Returns the elements of an array as integers, and the name of their type, for types that frameworks do not export:
-    NumPy none of those of ml_dtypes, and PyTorch before 2.10 no 8-bit floats. None for other types."""
+    """Returns the elements of an array as integers, and the name of their type, if the framework can't export it. NumPy
+    exports no types of ml_dtypes, and PyTorch before 2.10 no 8-bit floats. Returns None for other types."""
     name = str(getattr(array, "dtype", None)).rpartition(".")[2]
     if name not in _BITS:
         return None
@@ -65,13 +64,13 @@ def bits_of(array: Any) -> Optional[tuple[Any, str]]:
 
 
 def check_gradient() -> None:
-    """Raises RuntimeError for `out` that requires a gradient, unless PyTorch would write to it too."""
+    """Raises RuntimeError for an output that requires a gradient, as PyTorch does."""
     if sys.modules["torch"].is_grad_enabled():
         raise RuntimeError("out requires a gradient, and a call has none: call it under torch.no_grad()")
 
 
 def unknown_dtype(array: Any, what: str) -> TypeError:
-    """Returns the error for elements of a type that no view has."""
+    """Returns the error for elements of an unsupported type."""
     dtype = getattr(array, "dtype", None)
     if dtype is None:
         return TypeError(f"{what} has elements of a type that inlay does not read")
@@ -93,8 +92,8 @@ def unknown_dtype(array: Any, what: str) -> TypeError:
 
 
 def _large(values: Any, index: tuple[int, ...] = ()) -> Optional[tuple[int, tuple[int, ...]]]:
-    """Returns the first integer in nested lists that int64 cannot hold, and its indices. Lists that nest too deeply for
-    a view have none."""
+    """Returns the first integer in nested lists that doesn't fit in int64, and its indices. Ignores lists that are too
+    deep for a view."""
     if isinstance(values, int):
         return None if -(2**63) <= values < 2**63 else (values, index)
     if not isinstance(values, (list, tuple)) or len(index) == 8:
@@ -110,8 +109,7 @@ def _is_ragged(values: Any, depth: int = 0) -> bool:
 
 
 def bad_list(values: Any, what: str) -> Optional[Exception]:
-    """Returns the error for a number or a list with an integer that int64 cannot hold, or for lists of different lengths, or
-    None."""
+    """Returns the error for integers that don't fit in int64, or for lists of different lengths, else None."""
     found = _large(values)
     if found is None and isinstance(values, (list, tuple)) and _is_ragged(values):
         way = ": give all ids in one list, and offsets, as in layer([1, 2, 3], offsets=[0, 2, 3])" if what == "ids" else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Model files: safetensors, GGUF and npy, opened, validated and mapped; Tables, Layers and NGrams of them."""
+"""Model files (safetensors, GGUF and npy): opens, validates and maps them, and makes Tables, Layers and NGrams."""
 
 import array
 import os
@@ -12,7 +12,7 @@ from .ngrams import NGram
 
 
 class _ByName(Mapping):
-    """Names that a file lists, and what it makes of each: a mapping that nobody can change."""
+    """A read-only mapping from the names in a file to objects made on access."""
 
     def __init__(self, names: Callable[[], list[str]], make: Callable[[str], Any], what: str) -> None:
         self._names, self._make, self._what = names, make, what
@@ -31,10 +31,10 @@ class _ByName(Mapping):
 
 
 class File(_core.File):
-    """An open model: one file, or several that belong together. inlay.open() makes it.
+    """An open model of one or several files. inlay.open() makes it.
 
-    It is immutable, and any number of threads may use it. It is its own context manager, which closes it. Arrays,
-    Tables, Layers and NGrams of a file keep its memory, also when it is closed.
+    It is immutable, and any number of threads may use it. As a context manager, it closes itself. Arrays, Tables, Layers
+    and NGrams of a file keep its memory alive, even after close().
     """
 
     @property
@@ -44,7 +44,7 @@ class File(_core.File):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """Strings, numbers, truth values and tuples by key, of GGUF, safetensors' __metadata__ and config.json."""
+        """Metadata by key from GGUF, __metadata__ of safetensors, and config.json: str, int, float, bool or tuple."""
         return _ByName(lambda: self._names(False), self._value, "values")
 
     def layer(
@@ -55,19 +55,19 @@ class File(_core.File):
         *,
         threads: Optional[int] = None,
     ) -> _core.Layer:
-        """Makes the input layer of the model, as its configuration and the names of its tensors tell.
+        """Makes the input layer of the model from its configuration and the names of its tensors.
 
-        model is the family ("bert", "gpt2", "gemma" and so on), if the files do not name it; part "decoder" is the layer
-        of the decoder of BART, T5 and others, and "per_layer" the per-layer embedding of Gemma 3n. Calls begin at the
-        position that the model begins at, which is layer.start; layer.report says what was found. layer.complete is False
-        if the model does more before its first block, or may do so; layer.follows lists the steps.
+        model is the family ("bert", "gpt2", "gemma", ...), required if the files don't name it. part "decoder" selects the
+        decoder of BART, T5 and others, "per_layer" the per-layer embedding of Gemma 3n. layer.start is the model's first
+        position, the default start of calls. layer.report describes the result. layer.complete is False if the model has
+        more steps before its first block, or may have; layer.follows lists them.
         """
         return self._layer(model, part, dtype, threads)
 
     def ngram(self, layer: int = -1) -> NGram:
-        """Makes the hashed n-gram embedding of the model, or that of a layer of it, with its tables.
+        """Makes the hashed n-gram embedding of the model, or of one of its layers, with its tables.
 
-        Calls need no tables; report says what was found.
+        Calls need no tables. report describes the result.
         """
         spec, tables, report = self._ngram(layer)
         for name in ("multipliers", "resets", "masks"):
@@ -97,11 +97,11 @@ class File(_core.File):
 def open_file(
     path: Union[str, bytes, os.PathLike], *, memory: str = "mapped", resident_bytes: Optional[int] = None
 ) -> File:
-    """Opens a model and validates all headers; reads no data of tensors unless they are copied or loaded.
+    """Opens a model and validates all headers. Reads data of tensors only with memory="loaded" or "copied".
 
-    path is a .safetensors, .gguf or .npy file, recognised by its contents, the .index.json of several, any file of a
-    split GGUF model, or a directory that holds one of these. memory is "mapped": pages come from the disk when they are
-    first read, and a file that somebody truncates meanwhile ends the process by SIGBUS; "loaded": the same, read at
-    once; or "copied": in private memory. resident_bytes is about how much of a mapping may stay in memory.
+    path is a .safetensors, .gguf or .npy file (detected by content), an .index.json of several files, any file of a split
+    GGUF model, or a directory with one of these. With memory="mapped", pages are read from the disk on first access, and
+    truncating the file in the meantime kills the process with SIGBUS. "loaded" maps the file and reads it at once.
+    "copied" reads it into private memory. resident_bytes is the approximate limit of a mapping's resident memory.
     """
     return File(path, memory=memory, resident_bytes=resident_bytes)

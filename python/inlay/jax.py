@@ -23,12 +23,12 @@ __all__ = ["embed"]
 _TARGET = "inlay_embed"
 jax.ffi.register_ffi_target(_TARGET, _core.xla_handler(), platform="cpu")
 
-# The operands in the order of xla.c, and the norms in that of enum inlay_norm.
+# The operands in the order of xla.c, and the norms in the order of enum inlay_norm.
 _OPERANDS = ("table", "positions", "segments", "ids", "position_ids", "segment_ids", "gamma", "beta", "start")
 _NORMS = ("none", "layer", "rms")
 _TYPES = ("float32", "float16", "bfloat16")
 
-# From here on the pages of a new output take longer than the way around XLA's allocator.
+# For outputs of this size, new pages take longer than bypassing XLA's allocator.
 _POOL_BYTES = 2 << 20
 
 Arrays = dict[str, Any]
@@ -36,7 +36,7 @@ Arrays = dict[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class _Options:
-    """What is no array in a call. A program is compiled for each."""
+    """The arguments of a call that aren't arrays. JAX compiles a program for each combination."""
 
     scale: float
     norm: str
@@ -60,19 +60,19 @@ def embed(
     dtype: Any = None,
     out: Any = None,
 ) -> jax.Array:
-    """Returns cast(norm(table[ids] * scale + position + segment)) of the shape of ids with a last dimension dim.
+    """Returns cast(norm(table[ids] * scale + position + segment)), [*ids.shape, dim].
 
-    table is [vocab, dim] of float32, float16 or bfloat16, and dtype at first its type. scale is a number or "sqrt" for
-    the square root of dim. positions is a table [rows, dim], or inlay.Sinusoid(), whose rows become a constant. The
-    last dimension of ids is that of a sequence, whose first token has position `start`: an int, or an array of one
-    start for each sequence; position_ids [as ids] are explicit. Both need a table of positions unless `start` is an
-    int. segments is a table of token types, and segment_ids those of the tokens, 0 at first. The arrays of a norm are
-    float32.
+    table is [vocab, dim] of float32, float16 or bfloat16. dtype defaults to its type. scale is a number, or "sqrt" for
+    the square root of dim. positions is a table [rows, dim] or an inlay.Sinusoid(), which becomes a constant. The last
+    dimension of ids runs along a sequence. `start` is the position of its first token: an int, or an array with one
+    start per sequence. position_ids gives the position of each id instead. Arrays of either kind require a table of
+    positions. segments is a table of token types, and segment_ids gives the type of each token, by default 0. The arrays
+    of a norm are float32.
 
-    The gradients of table, positions, segments, gamma and beta are defined. `out` is an array of the shape and type of
-    the result whose memory becomes that of the result: under jit if it is donated, else always.
+    Gradients of table, positions, segments, gamma and beta are supported. `out` is an array with the shape and type of
+    the result. The result takes over its memory: always outside of jit, and under jit if it is donated.
 
-    A bad id raises IndexError that names it and its place; under jit JAX makes it jax.errors.JaxRuntimeError.
+    A bad id raises IndexError with the id and its place. Under jit, JAX turns it into jax.errors.JaxRuntimeError.
     """
     table, ids = _array(table), _integers(ids, "id {} is not in the table")
     if not jnp.issubdtype(ids.dtype, jnp.integer):
@@ -113,12 +113,12 @@ def embed(
 def _type_of(dtype: Any) -> numpy.dtype:
     if isinstance(dtype, str):
         with contextlib.suppress(TypeError):
-            return numpy.dtype(_core.dtype_name(dtype))  # "f16" is no float128 here
+            return numpy.dtype(_core.dtype_name(dtype))  # NumPy reads "f16" as float128
     return numpy.dtype(dtype)
 
 
 def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: Any, position_ids: Any) -> None:
-    """Adds the arrays of positions to those of a call. A start is one of them: a number would compile a new program."""
+    """Adds the arrays of positions to a call. `start` is an array too, since each number would compile a new program."""
     shape = constants["ids"].shape
     fixed = isinstance(start, (int, numpy.integer))
     if position_ids is not None and (positions is None or not fixed or start != 0):
@@ -147,12 +147,12 @@ def _given(arrays: Arrays) -> Arrays:
 
 
 def _array(array: Any) -> jax.Array:
-    # jnp.asarray() takes longer than a small call, for arrays of JAX too.
+    # jnp.asarray() takes longer than a small call, even for arrays of JAX.
     return array if isinstance(array, jax.Array) else jnp.asarray(array)
 
 
 def _integers(array: Any, message: str) -> jax.Array:
-    """Returns an array of JAX. An integer that JAX would cut to 32 bits, and so make another one, is an error."""
+    """Returns an array of JAX. Raises IndexError for an integer that JAX would truncate to 32 bits."""
     if isinstance(array, jax.Array):
         return array
     array = numpy.asarray(array)
@@ -184,9 +184,9 @@ def _embed(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> j
 
 
 def _run_now(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> jax.Array:
-    """Runs a call outside of jit, in the faster of two ways. A new output comes from the pool if it is large.
+    """Runs a call outside of jit. Large new outputs come from the pool, which is faster.
 
-    DLPack brings it to the first device, where it stays, so several devices leave outputs to XLA.
+    DLPack puts them on the first device, so with several devices XLA allocates outputs.
     """
     result = _result(options, weights, constants)
     large = result.size * result.dtype.itemsize >= _POOL_BYTES
@@ -195,14 +195,14 @@ def _run_now(options: _Options, weights: Arrays, constants: Arrays, out: Any) ->
     try:
         return _compiled_call(options, weights, constants, out).block_until_ready()
     except (jax.errors.JaxRuntimeError, ValueError) as error:
-        parts = str(error).split(": ")  # several devices add one between the code and the message
+        parts = str(error).split(": ")  # code, message; with several devices, another part between them
         if parts[0] != "OUT_OF_RANGE":
             raise
         raise IndexError(parts[-1]) from None
 
 
 def _call(options: _Options, weights: Arrays, constants: Arrays, out: Any = None) -> jax.Array:
-    """Calls the handler in C, once for all that vmap adds where it can."""
+    """Calls the C handler, once for all elements of vmap if possible."""
     handler = functools.partial(_call_handler, options)
     call = jax.custom_batching.custom_vmap(handler)
 
@@ -213,7 +213,7 @@ def _call(options: _Options, weights: Arrays, constants: Arrays, out: Any = None
         if any(jax.tree.leaves(tables)) or ids_ndim == 0 or batched[2] is False:
             axes = jax.tree.map(lambda is_batched: 0 if is_batched else None, batched)
             return jax.vmap(handler, in_axes=axes, axis_size=size)(weights, constants, out), True
-        # A further dimension of ids is another one of sequences, for which positions and start are the same.
+        # ids gets another dimension of sequences. All of them have the same positions and start.
         spread = {
             name: jnp.broadcast_to(array, (size, *array.shape)) if name.endswith("ids") and not is_batched else array
             for (name, array), is_batched in zip(constants.items(), (batched[1][name] for name in constants))
@@ -247,35 +247,24 @@ _compiled_call = jax.jit(_call, static_argnums=0, donate_argnums=3)
 
 
 def _call_layer(options: _Options, weights: Arrays, constants: Arrays) -> jax.Array:
-    """Calls a layer, whose output comes from the pool of the package."""
+    """Calls a Layer, which allocates its output from the pool."""
     arrays = jax.block_until_ready(weights | constants)
     norm = None
     if options.norm != "none":
         parameters = {name: arrays[name] for name in ("gamma", "beta") if name in arrays}
         norm = NORMS[options.norm](**parameters, eps=options.epsilon)
-    layer = _core.Layer(
-        arrays["table"],
-        scale=options.scale,
-        positions=arrays.get("positions"),
-        segments=arrays.get("segments"),
-        norm=norm,
-        segments_first=options.segments_first,
-        dtype=options.dtype,
-        learning=False,
-    )
-    return layer(
-        arrays["ids"],
-        start=arrays.get("start"),
-        positions=arrays.get("position_ids"),
-        segments=arrays.get("segment_ids"),
-    )
+    tables = {name: arrays.get(name) for name in ("positions", "segments")}
+    flags = {"segments_first": options.segments_first, "dtype": options.dtype, "learning": False}
+    layer = _core.Layer(arrays["table"], scale=options.scale, norm=norm, **tables, **flags)
+    positions, segments = arrays.get("position_ids"), arrays.get("segment_ids")
+    return layer(arrays["ids"], start=arrays.get("start"), positions=positions, segments=segments)
 
 
 # ---- Derivatives -----------------------------------------------------------------------------------------------------
 
 
 def _formula(options: _Options, constants: Arrays, weights: Arrays) -> jax.Array:
-    """The layer in operations of JAX, whose derivatives it has."""
+    """Computes the layer with operations of JAX, for its derivatives."""
     arrays = {name: array.astype(jnp.float32) for name, array in weights.items()} | constants
     x = arrays["table"][arrays["ids"]] * options.scale
     if "positions" in arrays:
@@ -294,7 +283,7 @@ def _formula(options: _Options, constants: Arrays, weights: Arrays) -> jax.Array
 
 @functools.partial(jax.jit, static_argnums=0)
 def _push_forward(options: _Options, weights: Arrays, constants: Arrays, tangents: Arrays) -> jax.Array:
-    # Without checkpoint() a gradient would keep what the norm makes of each token.
+    # Without checkpoint(), a gradient would store the intermediate results of the norm.
     run = jax.checkpoint(lambda moved: _formula(options, constants, weights | moved))
     return jax.jvp(run, ({name: weights[name] for name in tangents},), (tangents,))[1]
 

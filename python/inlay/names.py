@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names of options: how they compare, and what is said of one that is unknown."""
+"""Names of options: comparison, and errors for unknown ones."""
 
 import difflib
 import functools
@@ -7,10 +7,10 @@ import inspect
 import sys
 from typing import Any, Iterable, Optional, Sequence
 
-# Lists of up to so many names are shown whole, of longer ones the nearest three.
+# Errors list all names up to this number, else the nearest three.
 _LISTED = 8
 
-# What is said of names that inlay does not have and that somebody may look for, with what does the same.
+# Alternatives to names that users may expect but inlay doesn't have.
 _ELSEWHERE = {
     ("pooling", "max"): "; for the largest elements of each text, take numpy.maximum.reduceat() of the rows that a layer "
     'without pooling returns, or inlay.torch.EmbeddingBag with mode "max", which PyTorch computes',
@@ -20,7 +20,7 @@ _ELSEWHERE = {
 
 
 def fold(name: str) -> str:
-    """Returns what counts of a name, as inlay_name_equal() compares names."""
+    """Returns a name without case and separators, like inlay_name_equal() compares names."""
     return name.lower().replace("-", "").replace("_", "")
 
 
@@ -30,9 +30,9 @@ def _likeness(typed: str, name: str) -> float:
 
 
 def unknown(what: str, typed: str, known: Sequence[Sequence[str]], synonyms: bool = True) -> ValueError:
-    """Returns the error for a name that is unknown.
+    """Returns the error for an unknown name.
 
-    Each of those known comes with what else it is called: synonyms, or else frameworks, which are listed too.
+    Each known name is followed by its synonyms, or else by frameworks, which the error lists.
     """
 
     likeness = functools.partial(_likeness, typed)
@@ -50,7 +50,7 @@ def unknown(what: str, typed: str, known: Sequence[Sequence[str]], synonyms: boo
 
 
 def choose(what: str, typed: str, known: Sequence[str]) -> str:
-    """Returns the one of a few names that was typed."""
+    """Returns the known name that was typed, or raises ValueError."""
     for name in known:
         if fold(name) == fold(typed):
             return name
@@ -58,7 +58,7 @@ def choose(what: str, typed: str, known: Sequence[str]) -> str:
 
 
 def no_argument(what: str, typed: str, known: Iterable[Optional[str]]) -> TypeError:
-    """Returns the error for an argument that a call does not have: it names the nearest one, and the others."""
+    """Returns the error for an unknown argument. It names the nearest one, then the others."""
     names = [name for name in known if name]
     nearest = max(names, key=lambda name: (_likeness(typed, name), -len(name)))
     others = "".join(f", {name}" for name in names if name != nearest)
@@ -66,7 +66,7 @@ def no_argument(what: str, typed: str, known: Iterable[Optional[str]]) -> TypeEr
 
 
 def checked(call: Any) -> Any:
-    """Lets a function, or those that make a class, refuse unknown arguments in these words. Returns it."""
+    """Wraps a function, or a class's constructors, to raise no_argument() for unknown arguments. Returns it."""
     if isinstance(call, type):
         for name in ("__init__", "__new__"):
             if name in vars(call):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The norms of a layer, which are computed in float64 and rounded once."""
+"""The norms of a layer, computed in float64 and rounded once."""
 
 import dataclasses
 from typing import Any, ClassVar, Optional, Union
@@ -9,7 +9,7 @@ from .names import fold
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LayerNorm:
-    """(x - mean) / sqrt(variance + eps) * gamma + beta; gamma and beta are float32 [dim], or None for none."""
+    """(x - mean) / sqrt(variance + eps) * gamma + beta; gamma and beta are float32 [dim] or None."""
 
     kind: ClassVar[str] = "layer"
     gamma: Any = None
@@ -19,7 +19,7 @@ class LayerNorm:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RMSNorm:
-    """x / sqrt(mean square + eps) * gamma; gamma is float32 [dim], or None for none."""
+    """x / sqrt(mean square + eps) * gamma; gamma is float32 [dim] or None."""
 
     kind: ClassVar[str] = "rms"
     gamma: Any = None
@@ -28,7 +28,7 @@ class RMSNorm:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class L2Norm:
-    """x / max(length of x, eps) * gamma; gamma is float32 [dim], or None for none. model2vec has eps 1e-32."""
+    """x / max(length of x, eps) * gamma; gamma is float32 [dim] or None. model2vec has eps 1e-32."""
 
     kind: ClassVar[str] = "l2"
     gamma: Any = None
@@ -40,7 +40,7 @@ NORMS = {norm.kind: norm for norm in (LayerNorm, RMSNorm, L2Norm)}
 
 
 def norm_of(norm: Any, kinds: tuple[str, ...] = tuple(NORMS)) -> Optional[Norm]:
-    """Returns a norm of some kinds: one that is given, or for a name such as "layer" or "RMSNorm" one without arrays."""
+    """Returns a norm of one of the kinds: the given one, or one without arrays for a name like "layer" or "RMSNorm"."""
     name = fold(norm).removesuffix("norm") if isinstance(norm, str) else None
     if norm is None or name == "none":
         return None
@@ -57,7 +57,7 @@ def norm_of(norm: Any, kinds: tuple[str, ...] = tuple(NORMS)) -> Optional[Norm]:
 
 
 def parts_of(norm: Any) -> tuple[Any, ...]:
-    """Returns the kind, eps, gamma and beta of a norm, its name or None. Layers call it."""
+    """Returns the kind, eps, gamma and beta of a norm, a name or None. Layers call it."""
     norm = norm_of(norm)
     if norm is None:
         return "none", None, None, None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of tables by matplotlib, which is imported only when a picture is drawn.
+"""Pictures of tables, drawn by matplotlib, which is imported on first use.
 
-Like all of the package, they write no file: axes.figure.savefig(path) does, and replaces a file of that name.
+Nothing here writes a file. axes.figure.savefig(path) does, and overwrites an existing one.
 """
 
 from typing import Any, Optional
@@ -11,7 +11,7 @@ from .positions import Sinusoid
 
 
 def _draw(rows: Any, axes: Any, limit: float, labels: tuple[str, str]) -> Any:
-    """Draws rows as a map of colours, symmetric around zero, and returns the axes."""
+    """Draws rows as a color map, symmetric around zero. Returns the axes."""
     import matplotlib.pyplot  # pylint: disable=import-outside-toplevel
 
     if axes is None:
@@ -24,7 +24,7 @@ def _draw(rows: Any, axes: Any, limit: float, labels: tuple[str, str]) -> Any:
 
 
 def sinusoid(length: int = 2048, dim: int = 512, *, axes: Any = None, **variant: Any) -> Any:
-    """Draws the sinusoids of positions [0, length) and returns the axes. Other arguments are those of Sinusoid."""
+    """Draws the sinusoids of positions [0, length). Returns the axes. Other arguments are those of Sinusoid."""
     import numpy  # pylint: disable=import-outside-toplevel
 
     formula = Sinusoid(**variant).formula(dim)
@@ -33,7 +33,7 @@ def sinusoid(length: int = 2048, dim: int = 512, *, axes: Any = None, **variant:
 
 
 def table(tokens: Any, *, rows: Optional[int] = None, axes: Any = None) -> Any:
-    """Draws a table, dequantised, or its first `rows` rows, and returns the axes."""
+    """Draws a dequantized table, or its first `rows` rows. Returns the axes."""
     import numpy  # pylint: disable=import-outside-toplevel
 
     layer = _core.Layer(tokens)

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Memory of outputs, which is reused: a block returns to the pool when the last array, view or tensor of it is gone.
+"""The pool of memory for outputs. A block returns to the pool with the last array, view or tensor that uses it.
 
-Blocks that wait for the next output still count as memory of the process. `limit` says how many bytes they may have,
-and `trim` gives them back to the system.
+Idle blocks count as memory of the process. limit() bounds their size, and trim() returns them to the system.
 """
 
 from . import _core
 
 
 def stats() -> dict[str, int]:
-    """Returns the limit, bytes and blocks in use and idle, and how many were allocated, reused and released so far."""
+    """Returns the limit, the bytes and blocks in use and idle, and the numbers of allocated, reused and released blocks."""
     return _core.pool_stats()
 
 
 def limit(idle_bytes: int) -> None:
-    """Sets the most bytes that idle blocks have together; at first an eighth of the machine's memory, at most 1 GiB."""
+    """Sets the maximum total size of idle blocks. The default is 1/8 of the machine's memory, at most 1 GiB."""
     _core.pool_limit(idle_bytes)
 
 
 def trim() -> int:
-    """Gives all idle blocks back to the system and returns their bytes."""
+    """Returns all idle blocks to the system. Returns their size in bytes."""
     return _core.pool_trim()

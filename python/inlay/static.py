@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Static embeddings from text to vectors: the tokenizer of the package tokenizers, and the mean of each text's rows."""
+"""Static embeddings of texts: tokenizes with the package tokenizers, then averages the rows of each text."""
 
 import array
 import concurrent.futures
@@ -20,15 +20,15 @@ from .norms import L2Norm
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """How a package saves its models and encodes texts. Files are patterns, relative to the model's folder."""
+    """File layout and options of a package's models. Files are patterns relative to the model's folder."""
 
     name: str
     weights: str
     tokenizer: str
-    table: str  # name of its tensor
+    table: str  # name of the tensor
     epsilon: float = 1e-12
     bad_id: str = "error"
-    max_length: Optional[int] = None  # tokens of a text, 0 for any number; None: what the tokenizer's file says
+    max_length: Optional[int] = None  # tokens per text; 0: unlimited; None: from the tokenizer's file
     drops_unknown: bool = False
 
 
@@ -40,16 +40,16 @@ _KINDS = (
 )
 
 
-# Normalisers and pre-tokenisers for which the tokens of a text are those of its parts between spaces, in order.
+# Normalizers and pre-tokenizers that allow splitting a text at spaces without changing its tokens.
 _NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents"}
 _SPLITTERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
 _IN_PARTS = _SPLITTERS | {"Digits", "Punctuation"}
-_MOST_PARTS, _LONGEST_PART = 1 << 17, 64  # that are kept: 20 MB of ordinary text
+_MAX_PARTS, _MAX_PART_LENGTH = 1 << 17, 64  # of the cache: 20 MB with ordinary text
 _ID_BYTES = array.array("i").itemsize
 
 
 def _splits_at_spaces(spec: dict[str, Any]) -> bool:
-    """Returns whether the JSON of a tokenizer says that texts may be cut at spaces and their parts encoded apart."""
+    """Returns True if texts may be split at spaces and encoded in parts, according to a tokenizer's JSON."""
 
     def kinds(key: str, parts: str) -> list[str]:
         stage = spec.get(key) or {}
@@ -77,20 +77,18 @@ def _need(package: str) -> Any:
 
 
 class StaticEmbedding:
-    """A model of static embeddings, from texts to vectors: a text is the mean of its tokens' rows.
+    """A model of static embeddings. The vector of a text is the mean of its tokens' rows.
 
-    open() makes it. `layer` is the inlay.Layer, `tokenizer` the tokenizers.Tokenizer, which must not be changed any more
-    because ids of parts of texts are kept, and `kind` the package whose encode() this one stands for. Any number of
-    threads may use it.
+    open() makes it. `layer` is the inlay.Layer, `tokenizer` the tokenizers.Tokenizer, and `kind` the package with the same
+    encode(). Don't change the tokenizer: ids of parts of texts are cached. Any number of threads may use the model.
     """
 
     def __init__(self, layer: _core.Layer, tokenizer: Any, kind: str = "", drops_unknown: bool = False) -> None:
         self.layer, self.tokenizer, self.kind = layer, tokenizer, kind
         spec = json.loads(tokenizer.to_str())
-        # Ids by part of a text, as bytes, which are joined. Most parts of a text were met before, and those that were need
-        # not be encoded again.
+        # A cache of the ids of parts of texts, as bytes. Most parts occur again.
         self._parts: Optional[dict[str, bytes]] = {} if _splits_at_spaces(spec) else None
-        self._unknown = self._characters = None  # an id, and how many characters of a text model2vec reads
+        self._unknown = self._characters = None  # an id, and the number of characters that model2vec reads per text
         if drops_unknown:
             model = spec["model"]
             token = model.get("unk_token")
@@ -103,10 +101,10 @@ class StaticEmbedding:
     def open(
         cls, folder: Union[str, os.PathLike], *, normalize: Optional[bool] = None, dtype: Any = "float32"
     ) -> "StaticEmbedding":
-        """Opens the folder of a model that model2vec or sentence-transformers saved, or of the package WordLlama.
+        """Opens the folder of a model saved by model2vec or sentence-transformers, or of the package WordLlama.
 
-        normalize says whether vectors have length 1; None is what the model says. dtype is that of the vectors:
-        float32, or float16. The table is read where the file is mapped, in its own type, also int8.
+        normalize scales vectors to length 1; None follows the model. dtype is the type of the vectors: float32 or
+        float16. The table is mapped and read in its own type, including int8.
         """
         tokenizers, folder = _need("tokenizers"), pathlib.Path(folder)
         os.listdir(folder)  # or FileNotFoundError
@@ -156,11 +154,11 @@ class StaticEmbedding:
         threads: Optional[int] = None,
         show_progress_bar: bool = False,
     ) -> Any:
-        """Returns the vectors of texts as an array of NumPy [texts, dim], or [dim] of a single one.
+        """Returns the vectors of texts as a NumPy array [texts, dim], or [dim] for a single text.
 
-        threads is how many batches are encoded at a time; None: inlay.get_num_threads(). tokenizers splits a batch over
-        threads of its own too, as many as RAYON_NUM_THREADS says, or one with TOKENIZERS_PARALLELISM=false. Tokens behind
-        those that tokenizer.truncation allows are left out. The vector of a text without tokens is zeros.
+        threads is the number of batches encoded in parallel, by default inlay.get_num_threads(). tokenizers also splits
+        each batch over RAYON_NUM_THREADS threads, or one with TOKENIZERS_PARALLELISM=false. Texts are truncated to
+        tokenizer.truncation. The vector of a text without tokens is zeros.
         """
         numpy = _need("numpy")
         single = isinstance(texts, str)
@@ -179,7 +177,7 @@ class StaticEmbedding:
         return out[0] if single else out
 
     def tokenize(self, texts: Sequence[str]) -> tuple[Any, Any]:
-        """Returns the ids of texts, one behind the other, and the offsets [texts + 1] of each, which the layer takes."""
+        """Returns the concatenated ids of texts, and their offsets [texts + 1], as arguments for the layer."""
         numpy = _need("numpy")
         if self._characters is not None:
             texts = [text[: self._characters] for text in texts]
@@ -201,20 +199,20 @@ class StaticEmbedding:
         return ids, offsets
 
     def _encode(self, texts: Iterable[str]) -> list[bytes]:
-        """Returns the ids of each text, as bytes of an array of int32."""
+        """Returns the ids of each text as bytes of int32."""
         encodings = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [array.array("i", encoding.ids).tobytes() for encoding in encodings]
 
     def _encode_parts(self, parts: Sequence[str]) -> list[bytes]:
-        """Returns the ids of parts of texts, but encodes only those that were not met before."""
+        """Returns the ids of parts of texts. Encodes only parts that aren't in the cache."""
         known = self._parts
         missing = set(parts).difference(known)
         new = dict(zip(missing, self._encode(missing)))
         most = (self.tokenizer.truncation or {}).get("max_length", math.inf) * _ID_BYTES
-        # Not kept: long parts, and those whose tokens a truncation may have cut.
-        lost = [part for part, ids in new.items() if len(part) > _LONGEST_PART or len(ids) >= most]
+        # Don't cache long parts, or parts that may have been truncated.
+        lost = [part for part, ids in new.items() if len(part) > _MAX_PART_LENGTH or len(ids) >= most]
         passing = {part: new.pop(part) for part in lost}
-        if len(known) + len(new) > _MOST_PARTS:  # other threads may still use what is known
+        if len(known) + len(new) > _MAX_PARTS:  # other threads may still use the old cache
             self._parts = {}
         known.update(new)
         if not passing:
@@ -223,7 +221,7 @@ class StaticEmbedding:
 
 
 def _kept(ids: Any, offsets: Any, keep: Any) -> tuple[Any, Any]:
-    """Returns the ids for which `keep` is true, and the offsets of their texts."""
+    """Returns the ids with `keep` true, and their offsets."""
     if keep.all():
         return ids, offsets
     numpy = _need("numpy")
@@ -235,7 +233,7 @@ def _read_json(path: pathlib.Path) -> Any:
 
 
 def _has_normalize(folder: pathlib.Path) -> bool:
-    """Returns whether the modules of sentence-transformers end in lengths of 1."""
+    """Returns True if the modules of sentence-transformers normalize vectors."""
     try:
         return any(module["type"].endswith(".Normalize") for module in _read_json(folder / "modules.json") or [])
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""New tables: quantised ones and random ones."""
+"""New tables: quantized and random ones."""
 
 import copyreg
 from typing import Any, Mapping, Optional
@@ -18,16 +18,16 @@ def _reduce(table: _core.Table) -> tuple[Any, ...]:
     return _table, (table.data, {name: getattr(table, name) for name in names})
 
 
-# Tables can be copied and pickled if their arrays can. A copy does not know the largest error of quantize().
+# Tables can be copied and pickled if their arrays can. Copies lose largest_error.
 copyreg.pickle(_core.Table, _reduce)
 
 
 def quantize(table: Any, type: str, *, group: Optional[int] = None, zeros: bool = False) -> _core.Table:
     """Converts a float32 table [rows, dim] to another element type.
 
-    type is that of inlay.Table, all of which docs/features.md has: "float16", "i8", "e4m3", "u4_grouped", ggml's "q4_k" and
-    so on, also as "f16", "half", "fp8" or "Q4_K". The grouped types have one scale for each `group` columns (32, 64 or
-    128), and a zero point too with zeros=True. largest_error of the result is the largest |x - what is read back|.
+    type is a type of inlay.Table: "float16", "i8", "e4m3", "u4_grouped", ggml's "q4_k", ..., or a synonym such as "f16",
+    "half", "fp8" or "Q4_K". docs/features.md lists all. Grouped types have one scale per `group` columns (32, 64 or 128),
+    and a zero point with zeros=True. largest_error of the result is the maximum of |x - dequantized x|.
     """
     return _core.quantize(table, type, group, zeros)
 
@@ -47,10 +47,10 @@ def random(
     zero_row: Optional[int] = None,
     out: Any = None,
 ) -> Any:
-    """Returns a random float32 table [rows, dim], the same on every machine, in whatever parts it is made.
+    """Returns a random float32 table [rows, dim]. It is the same on all machines, and can be made in parts.
 
-    kind is "normal", "truncated_normal" (low and high in deviations, -2 and 2 at first) or "uniform" (low and high, 0
-    and 1 at first). key is the seed, and offset one of its 2^64 tables; first_row is that of a part; zero_row is a
-    row of zeros.
+    kind is "normal", "truncated_normal" (low and high in deviations, by default -2 and 2) or "uniform" (from low to high,
+    by default 0 and 1). key is the seed, and offset selects one of its 2^64 tables. first_row is the first row of a part.
+    zero_row is filled with zeros.
     """
     return _core.random(rows, dim, kind, mean, deviation, low, high, key, offset, first_row, zero_row, out)

@@ -179,7 +179,7 @@ def test_parts_have_the_tokens_of_the_text(model, normalizer, splitter, rng, mon
     tokenizer = trained(model, normalizer, splitter)
     tokenizer.enable_truncation(20)
     layer = inlay.Layer(numpy.zeros((tokenizer.get_vocab_size(), 4), F4), pooling="mean")
-    monkeypatch.setattr(inlay.static, "_MOST_PARTS", 400)
+    monkeypatch.setattr(inlay.static, "_MAX_PARTS", 400)
     encoder = inlay.StaticEmbedding(layer, tokenizer)
     assert encoder._parts == {}
     sizes = set()

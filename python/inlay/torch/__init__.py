@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""inlay for PyTorch: modules, operators, and convert(model). docs/pytorch.md tells the rest."""
+"""inlay for PyTorch: modules, operators, and convert(model). See docs/pytorch.md."""
 
 from . import operators
 from .conversion import Report, convert, restore

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""convert(model): the embeddings of a model, and what follows them up to the norm, in one pass of inlay.
+"""convert(model): computes the embeddings of a model, and the operations up to the norm, in one pass of inlay.
 
-Models compute their input layer in their own words: rows, a sum or two, a factor, a norm. A converted embedding returns
-rows that are still to be computed. Sums, factors, LayerNorm, RMSNorm and dropout of inference are noted on them, and
-whatever else happens to them computes them, by one layer of all that was noted.
+Each model has its own code for the input layer: rows, a sum or two, a factor, a norm. A converted embedding returns
+pending rows. Sums, factors, LayerNorm, RMSNorm and dropout in inference are only noted on them. Any other operation
+computes the rows, by one layer of all notes.
 """
 
 import dataclasses
@@ -18,16 +18,16 @@ from torch.utils import _pytree
 from .modules import EmbeddingBag, plain_options
 from .operators import DIRECT, NORMS, PLAIN, Arguments, embed, way_of, way_of_layer
 
-# Smaller outputs take PyTorch no more time than noting what happens to them and one pass (python/bench/models.py).
+# With smaller outputs, PyTorch isn't slower than notes and one pass (python/bench/models.py).
 LEAST_BYTES = 8 << 20
 
-# The same for rows of 16 bits, and for rows without a factor or a second term, which one pass does not save from being
-# read again. PyTorch's larger outputs are new pages in each call, since glibc's malloc() keeps none of them.
+# Same for 16-bit rows, and for rows without a factor or second term, where one pass saves no reads. Larger outputs of
+# PyTorch are new pages in each call, since glibc's malloc() doesn't keep them.
 LEAST_BYTES_OF_PAGES = 32 << 20
 
 
 class Term(NamedTuple):
-    """Rows of a table of some version. Without ids the row of a token is its place in the sequence."""
+    """Rows of a table, with its version. Without ids, a token's row is its place in the sequence."""
 
     table: Tensor
     version: Optional[int]
@@ -35,7 +35,7 @@ class Term(NamedTuple):
 
 
 class Norm(NamedTuple):
-    """A norm; kind is that of inlay_norm. The vectors come with their versions."""
+    """A norm. kind is an inlay_norm. Vectors have their versions."""
 
     kind: int
     gamma: tuple[Optional[Tensor], Optional[int]]
@@ -44,20 +44,20 @@ class Norm(NamedTuple):
 
 
 def _held(tensor: Optional[Tensor]) -> tuple[Optional[Tensor], Optional[int]]:
-    """Returns a tensor to be read later, and how often it was changed in place: a copy in inference mode, where PyTorch
-    does not count changes."""
+    """Returns a tensor to be read later, and its version. In inference mode, PyTorch counts no versions, so this returns a
+    copy."""
     if tensor is None or tensor.is_inference():
         return None if tensor is None else tensor.clone(), None
     return tensor, tensor._version
 
 
 def _term(table: Tensor, ids: Optional[Tensor]) -> Term:
-    """Returns a term whose ids are copied, since a model may change its own before the rows are computed."""
+    """Returns a term with a copy of ids, since the model may change them before the rows are computed."""
     return Term(*_held(table), None if ids is None else ids.clone())
 
 
 class PendingRows(Tensor):
-    """The rows of an embedding, which are computed when they are first needed."""
+    """The rows of an embedding, computed on first use."""
 
     owner: Any
     terms: tuple[Term, ...]
@@ -72,8 +72,8 @@ class PendingRows(Tensor):
         self.owner, self.terms, self.factor, self.norm, self.rows = owner, terms, factor, norm, None
         return self
 
-    def materialise(self, function: Any = None) -> Tensor:
-        """Computes the rows, once, for a function that needs them."""
+    def materialize(self, function: Any = None) -> Tensor:
+        """Computes the rows once, for a function that needs them."""
         if self.rows is None:
             if function is not None and not torch.compiler.is_compiling():
                 _report_need(self, function)
@@ -97,7 +97,7 @@ class PendingRows(Tensor):
             term._replace(ids=None if term.ids is None else term.ids.expand(shape)) for term in self.terms
         ]
         given = Arguments(tokens.ids, tokens.table, scale=self.factor)
-        if len(others) > 1 and others[1].ids is None:  # only positions can do without ids
+        if len(others) > 1 and others[1].ids is None:  # only positions have no ids
             others.reverse()
             given = given._replace(segments_first=True)
         if others:
@@ -126,7 +126,7 @@ class PendingRows(Tensor):
 
 
 def _computed(arguments: Any, function: Any = None) -> Any:
-    return _pytree.tree_map_only(PendingRows, lambda rows: rows.materialise(function), arguments)
+    return _pytree.tree_map_only(PendingRows, lambda rows: rows.materialize(function), arguments)
 
 
 def _shape(tensor: Tensor) -> torch.Size:
@@ -134,7 +134,7 @@ def _shape(tensor: Tensor) -> torch.Size:
         return tensor.shape
 
 
-# What is answered without rows.
+# Functions that don't need rows.
 _METADATA = {
     *(getattr(Tensor, name).__get__ for name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad")),
     *(getattr(Tensor, name).__get__ for name in ("is_cuda", "is_sparse", "is_quantized", "is_meta", "is_nested")),
@@ -145,7 +145,7 @@ _METADATA = {
 }
 
 
-# ---- Notes: functions of PyTorch that return pending rows again, or None where they cannot
+# ---- Notes: implementations of PyTorch's functions that return pending rows, or None if they can't
 
 
 def _note_number(input: Any, other: Any, *, out: Any = None) -> Optional[PendingRows]:
@@ -162,7 +162,7 @@ def _note_number(input: Any, other: Any, *, out: Any = None) -> Optional[Pending
 
 
 def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
-    """Returns the terms of one side of a sum: those noted, or a tensor with a row for each place of a sequence."""
+    """Returns the terms of one side of a sum: noted ones, or a tensor with a row for each place in a sequence."""
     if isinstance(side, PendingRows):
         return side.terms if side.rows is None and side.norm is None else None
     by_place = way_of(side) == DIRECT and side.dim() > 1 and side.shape[-2:] == shape[-2:]
@@ -172,7 +172,7 @@ def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
 
 
 def _larger(one: torch.Size, other: torch.Size) -> Optional[torch.Size]:
-    """Returns the shape that the other is broadcast to, or None."""
+    """Returns the shape that the other one broadcasts to, or None."""
     for large, small in ((one, other), (other, one)):
         if len(large) >= len(small) and all(b in (1, a) for a, b in zip(reversed(large), reversed(small))):
             return large
@@ -180,7 +180,7 @@ def _larger(one: torch.Size, other: torch.Size) -> Optional[torch.Size]:
 
 
 def _note_sum(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Optional[PendingRows]:
-    """Notes (a + b) + c, and no sum of another order. A factor is that of the first term."""
+    """Notes (a + b) + c, but no other order. Only the first term can have a factor."""
     if alpha != 1 or out is not None or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return None
     sides = sorted((input, other), key=_begins)
@@ -197,7 +197,7 @@ def _note_sum(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Opt
 
 
 def _begins(side: Any) -> tuple[bool, bool, int]:
-    """Sorts the side first that has the tokens: pending rows, with a factor, or of more terms."""
+    """Returns a sort key: the side with the tokens first, i.e. pending rows, with a factor, or with more terms."""
     if not isinstance(side, PendingRows):
         return (True, True, 0)
     return (False, side.factor == 1.0, -len(side.terms) * (1 << 40) - _shape(side).numel())
@@ -232,7 +232,7 @@ def _note_layer_norm(
 def _note_rms_norm(
     input: Any, normalized_shape: Any, weight: Optional[Tensor] = None, eps: Optional[float] = None
 ) -> Optional[PendingRows]:
-    """Notes a norm of float32. PyTorch's versions differ in the epsilon that None stands for in other types."""
+    """Notes a norm of float32. For other types, the default epsilon depends on PyTorch's version."""
     if input.dtype != torch.float32:
         return None
     epsilon = torch.finfo(torch.float32).eps if eps is None else eps
@@ -265,17 +265,17 @@ _NOTES: dict[Any, Callable[..., Optional[Tensor]]] = {
 
 
 class ConvertedEmbedding(nn.Embedding):
-    """What convert() makes of a torch.nn.Embedding. In training and compilers it stays what it was."""
+    """A torch.nn.Embedding after convert(). In training and in compilers, it works as before."""
 
     original: type = nn.Embedding
-    rows_alone = False  # whether its latest rows had no factor and no second term
+    rows_alone = False  # True if its latest rows had no factor and no second term
 
     def forward(self, input: Tensor) -> Tensor:
         elements, table = input.numel() * self.embedding_dim, self.weight
         small = elements * 4 < LEAST_BYTES or (
             elements * table.element_size() < LEAST_BYTES_OF_PAGES and (self.rows_alone or table.dtype != torch.float32)
         )
-        if small and type(input) is Tensor and type(table) in PLAIN:  # in less time than the other questions take
+        if small and type(input) is Tensor and type(table) in PLAIN:  # faster than the other checks
             return torch.embedding(table, input, -1 if self.padding_idx is None else self.padding_idx)
         if small or torch.is_grad_enabled() or way_of_layer(Arguments(input, table)) != DIRECT or table.is_inference():
             return super().forward(input)
@@ -283,7 +283,7 @@ class ConvertedEmbedding(nn.Embedding):
 
 
 class ConvertedEmbeddingBag(EmbeddingBag):
-    """What convert() makes of a torch.nn.EmbeddingBag."""
+    """A torch.nn.EmbeddingBag after convert()."""
 
     original: type = nn.EmbeddingBag
 
@@ -292,7 +292,7 @@ _classes: dict[type, type] = {nn.Embedding: ConvertedEmbedding, nn.EmbeddingBag:
 
 
 def _converted_class(kind: type) -> type:
-    """Returns the class for embeddings of a class: of a model's own, one whose super().forward() is the converted one."""
+    """Returns the converted class. For a model's own class, super().forward() is the converted one."""
     if kind not in _classes:
         _classes[kind] = type(f"Converted{kind.__name__}", (kind, ConvertedEmbedding), {"original": kind})
     return _classes[kind]
@@ -300,10 +300,10 @@ def _converted_class(kind: type) -> type:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What convert() did: names of modules that it replaced, with their classes, and of those that it left, with why.
+    """The result of convert(): names of replaced modules with their classes, and names of others with the reason.
 
-    `left` grows with the first call that leaves rows to inlay: it then has the module before the blocks of the model (an
-    nn.ModuleList) that did with them what is not noted, as a norm or positions of its own, so that PyTorch goes on there.
+    The first large call can add a module to `left`: the one before the blocks of the model (an nn.ModuleList) that calls
+    a function without a note, e.g. its own norm or positions. PyTorch continues from there.
     """
 
     replaced: dict[str, str]
@@ -314,13 +314,13 @@ class Report:
         return "\n".join(lines + [f"{name or 'the model'}: left, {why}" for name, why in self.left.items()])
 
 
-# The reports of converted embeddings whose rows nothing has needed yet, with their models.
+# The reports of converted embeddings before their rows are first needed, with their models.
 _reports: "weakref.WeakKeyDictionary[nn.Module, tuple[Report, weakref.ref[nn.Module]]]" = weakref.WeakKeyDictionary()
 
 
 def _report_need(rows: PendingRows, function: Any) -> None:
-    """Reports the module whose forward() calls a function that needs rows, once for each embedding. Nothing is to be said
-    after a norm, which is the last step of an input layer, and of blocks."""
+    """Reports the module that calls a function that needs rows, once for each embedding. Ignores calls after a norm, the
+    last step of an input layer, and calls in blocks."""
     report, model_of = _reports.pop(rows.owner, (None, None))
     model = model_of() if model_of is not None else None
     if report is None or model is None or rows.norm is not None:
@@ -335,7 +335,7 @@ def _report_need(rows: PendingRows, function: Any) -> None:
     *parents, _ = names[reader].split(".")
     if any(isinstance(model.get_submodule(".".join(parents[:n])), nn.ModuleList) for n in range(1, len(parents) + 1)):
         return
-    getter = getattr(function, "__self__", None)  # of an attribute such as Tensor.T
+    getter = getattr(function, "__self__", None)  # of attributes, e.g. Tensor.T
     what = getattr(function, "__name__", "a function")
     what = what if what != "__get__" else getter.__name__
     why = f"{type(reader).__name__} computes {what} of the rows of {names[rows.owner]} with PyTorch"
@@ -343,6 +343,8 @@ def _report_need(rows: PendingRows, function: Any) -> None:
 
 
 def _reason_to_leave(module: Any) -> Optional[str]:
+    if isinstance(module, nn.EmbeddingBag) and type(module) is not nn.EmbeddingBag:
+        return "its class has a forward of its own"
     if not plain_options(module):
         return "it has max_norm, scale_grad_by_freq or sparse"
     if type(module.weight) not in PLAIN:
@@ -353,30 +355,27 @@ def _reason_to_leave(module: Any) -> Optional[str]:
 
 
 def convert(model: nn.Module) -> Report:
-    """Lets inlay compute the input layers of a model in inference, in place, and reports what was replaced.
+    """Makes inlay compute the input layers of a model in inference. Changes the model in place and returns a Report.
 
-    Each torch.nn.Embedding and EmbeddingBag gets a subclass as its class; parameters, names and state_dict() stay. Calls
-    of small outputs, training and torch.compile take PyTorch's way.
+    Replaces the class of each torch.nn.Embedding and EmbeddingBag by a subclass; parameters, names and state_dict() stay.
+    PyTorch still computes small outputs, training and torch.compile.
     """
     report = Report({}, {})
     for name, module in model.named_modules():
         if not isinstance(module, (nn.Embedding, nn.EmbeddingBag)) or hasattr(type(module), "original"):
             continue
-        if isinstance(module, nn.EmbeddingBag) and type(module) is not nn.EmbeddingBag:
-            report.left[name] = "its class has a forward of its own"
-            continue
         why = _reason_to_leave(module)
         if why is not None:
             report.left[name] = why
-            continue
-        report.replaced[name] = type(module).__name__
-        module.__class__ = _converted_class(type(module))
-        _reports[module] = (report, weakref.ref(model))
+        else:
+            report.replaced[name] = type(module).__name__
+            module.__class__ = _converted_class(type(module))
+            _reports[module] = (report, weakref.ref(model))
     return report
 
 
 def restore(model: nn.Module) -> int:
-    """Undoes convert(). Returns how many modules it gave their class back."""
+    """Undoes convert(). Returns the number of restored modules."""
     converted = [module for module in model.modules() if hasattr(type(module), "original")]
     for module in converted:
         module.__class__ = type(module).original

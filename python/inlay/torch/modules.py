@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Modules whose forward is one pass of inlay, and which train, compile and export as PyTorch's own do.
+"""Modules that run forward() as one pass of inlay. They train, compile and export like PyTorch's own modules.
 
-Where the kernels do not reach (another device, float64, options of torch.nn that inlay has not), they compute the same
-with PyTorch's operators.
+They fall back to PyTorch's operators for other devices, float64, and options of torch.nn that inlay doesn't have.
 """
 
 import math
@@ -21,7 +20,7 @@ from .operators import NORMS, POOLINGS, Arguments, embed, new_seed
 
 
 def plain_options(module: Union[nn.Embedding, nn.EmbeddingBag]) -> bool:
-    """Returns whether an embedding of torch.nn has only options that inlay has too."""
+    """Returns True if inlay has all options of an embedding of torch.nn."""
     return module.max_norm is None and not module.scale_grad_by_freq and not module.sparse
 
 
@@ -30,7 +29,7 @@ def _padding(module: Union[nn.Embedding, nn.EmbeddingBag]) -> int:
 
 
 class Embedding(nn.Embedding):
-    """torch.nn.Embedding, with an optional factor of its rows."""
+    """torch.nn.Embedding with an optional factor of its rows."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, *args: Any, scale: float = 1.0, **options: Any) -> None:
         super().__init__(num_embeddings, embedding_dim, *args, **options)
@@ -44,12 +43,12 @@ class Embedding(nn.Embedding):
 
 
 class EmbeddingBag(nn.EmbeddingBag):
-    """torch.nn.EmbeddingBag. Its mode "max", and gradients of per_sample_weights, are PyTorch's own."""
+    """torch.nn.EmbeddingBag. PyTorch computes mode "max" and gradients of per_sample_weights."""
 
     def forward(
         self, input: Tensor, offsets: Optional[Tensor] = None, per_sample_weights: Optional[Tensor] = None
     ) -> Tensor:
-        # Shapes that PyTorch refuses, it shall refuse in its own words.
+        # Leave errors about shapes to PyTorch.
         if offsets is None:
             good, bags = input.dim() == 2, input.shape[0] if input.dim() else 0
         else:
@@ -58,7 +57,7 @@ class EmbeddingBag(nn.EmbeddingBag):
         weights = per_sample_weights
         if weights is not None:
             good = good and self.mode == "sum" and weights.shape == input.shape
-        if good and bags == 0:  # PyTorch reads past the end of its arrays here
+        if good and bags == 0:  # here PyTorch reads out of bounds
             return nn.functional.embedding(input.new_empty(0), self.weight, sparse=self.sparse)
         trains_weights = weights is not None and (weights.requires_grad or weights.dtype != torch.float32)
         fits = self.mode in POOLINGS and plain_options(self) and self.embedding_dim <= 4096
@@ -80,7 +79,7 @@ class EmbeddingBag(nn.EmbeddingBag):
         try:
             return embed(given, lambda: super(EmbeddingBag, self).forward(input, offsets, weights))
         except ValueError as error:
-            # Offsets that end before the ids do are good for PyTorch, and it has errors for those that end behind them.
+            # PyTorch allows offsets that end before the ids, and has errors for those that end after them.
             if offsets is None or (offsets < 0).any() or (offsets.diff() < 0).any():
                 raise RuntimeError(str(error)) from None
             return super().forward(input, offsets, weights)
@@ -89,9 +88,9 @@ class EmbeddingBag(nn.EmbeddingBag):
 class InputLayer(nn.Module):
     """dropout(norm(row * scale + position + segment)): the input layer of a Transformer in one pass.
 
-    positions is None, an inlay.Sinusoid or "sinusoid", or "learned"; all have max_length rows. segments is the number of
-    token types. norm is None, "layer" or "rms" with eps, or an inlay.LayerNorm or RMSNorm, whose arrays the parameters
-    begin with. segments_first adds the segment before the position, as BERT does. scale is a number or "sqrt".
+    positions is None, an inlay.Sinusoid, "sinusoid" or "learned", with max_length rows. segments is the number of token
+    types. norm is None, "layer" or "rms" with eps, or an inlay.LayerNorm or RMSNorm with initial values of the parameters.
+    segments_first adds the segment before the position, as in BERT. scale is a number or "sqrt".
     """
 
     def __init__(
@@ -182,7 +181,7 @@ class InputLayer(nn.Module):
 
 
 def fill_sinusoid(buffer: Tensor, sinusoid: inlay.Sinusoid) -> None:
-    """Writes rows [rows, dim] of a sinusoid, each entry correctly rounded where the recipe is exact."""
+    """Writes rows [rows, dim] of a sinusoid. With an exact recipe, entries are correctly rounded."""
     if not buffer.is_meta:
         rows = torch.empty(buffer.shape, device="cpu")
         _core.sinusoid_rows(sinusoid.formula(rows.shape[1]), torch.arange(rows.shape[0], device="cpu"), "float32", rows)
@@ -190,7 +189,7 @@ def fill_sinusoid(buffer: Tensor, sinusoid: inlay.Sinusoid) -> None:
 
 
 class PositionalEncoding(nn.Module):
-    """x + sinusoid, then dropout, for x of shape [..., length, dim]. The sinusoids are exact; the sum is PyTorch's."""
+    """Adds a sinusoid to x [..., length, dim], then applies dropout. PyTorch adds; the sinusoid is exact."""
 
     def __init__(
         self, dim: int, max_length: int = 5000, dropout: float = 0.0, sinusoid: inlay.Sinusoid = inlay.Sinusoid()
@@ -212,12 +211,11 @@ class PositionalEncoding(nn.Module):
 
 
 class StaticEmbedding(nn.Module):
-    """Mean of the rows of a text's tokens, from a table of any type of inlay.Table: static embeddings for inference.
+    """Static embeddings for inference: the mean of the rows of a text's tokens, from a table of any type of inlay.Table.
 
-    Called with ids [texts, length], or with ids of all texts and the offset of each, as sentence-transformers'
-    StaticEmbedding calls its `embedding`, which this module can stand for. padding_idx is left out. token_mapping
-    [vocab] is the row of each id, token_weights [vocab] a factor of each id, and norm is inlay.L2Norm() for rows of
-    length 1.
+    Call it with ids [texts, length], or with the ids of all texts and the offset of each. It can replace `embedding` of
+    StaticEmbedding in sentence-transformers. Tokens padding_idx are skipped. token_mapping [vocab] is the row of each id,
+    and token_weights [vocab] a factor of each id. With norm=inlay.L2Norm(), vectors have length 1.
     """
 
     def __init__(
@@ -242,7 +240,7 @@ class StaticEmbedding(nn.Module):
 
     @classmethod
     def from_model2vec(cls, model: Any) -> "StaticEmbedding":
-        """Makes the module of a StaticModel of model2vec: on its table, with its mapping, weights and norm."""
+        """Makes the module from a StaticModel of model2vec, with its table, mapping, weights and norm."""
         table, weights = model.embedding, getattr(model, "weights", None)
         return cls(
             inlay.Table(table, "i8") if str(table.dtype) == "int8" else table,
@@ -252,7 +250,7 @@ class StaticEmbedding(nn.Module):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what is copied and pickled: the table stands for the layer."""
+        """Returns the state for copies and pickles, with the table in place of the layer."""
         return {**self.__dict__, "layer": self.layer.table}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The operators torch.ops.inlay.forward and .backward, their gradients, and embed(), which chooses who computes.
+"""The operators torch.ops.inlay.forward and .backward, their gradients, and embed(), which chooses between them and PyTorch.
 
-Operators are stateless: each call makes a layer, so that compiled and exported graphs hold tensors and numbers only.
+Operators are stateless: each call makes a layer, so compiled and exported graphs hold only tensors and numbers.
 """
 
 import ctypes
@@ -21,9 +21,9 @@ from inlay import _core
 class Arguments(NamedTuple):
     """The arguments of torch.ops.inlay.forward.
 
-    positions and segments are tables; position_ids and segment_ids have the shape of ids. norm is that of
-    inlay_norm, pooling that of inlay_pooling. padding_id is the token whose row is left out of pooled ones, and gets no
-    gradient: as padding_idx of PyTorch, it does not change other outputs. seed holds the key and the step of dropout.
+    positions and segments are tables; position_ids and segment_ids have the shape of ids. norm is an inlay_norm, pooling
+    an inlay_pooling. Like padding_idx in PyTorch, padding_id gets no gradient and is skipped by pooling, but doesn't
+    change other outputs. seed holds the key and the step of dropout.
     """
 
     ids: Tensor
@@ -50,13 +50,13 @@ class Arguments(NamedTuple):
 NORMS = (None, "layer", "rms")
 POOLINGS = (None, "sum", "mean")
 DIFFERENTIABLE = ("table", "positions", "segments", "gamma", "beta")
-# The first fields are tensors, ids and those of DIFFERENTIABLE before all. Slices are of plain tuples: the compiler of
-# PyTorch 2.7 knows none of named ones.
+# The first fields are tensors: ids, then DIFFERENTIABLE, then the others. Slice only plain tuples: the compiler of
+# PyTorch 2.7 doesn't support slices of named tuples.
 _TENSORS = Arguments._fields.index("scale")
 _PARAMETERS = slice(1, 1 + len(DIFFERENTIABLE))
 _FIRST_OF_LAYER = Arguments._fields.index("norm")
 
-# Pure functions that every compiler may call, and whose arguments keep their strides.
+# The operators are pure functions for all compilers. Arguments keep their strides.
 TAGS = (torch.Tag.pt2_compliant_tag, torch.Tag.needs_fixed_stride_order)
 
 _library = torch.library.Library("inlay", "DEF")
@@ -66,7 +66,7 @@ _library.define(
     "int padding_id, SymInt start, int norm, float epsilon, bool segments_first, int pooling, float dropout) -> Tensor",
     tags=TAGS,
 )
-# rows are those of the tables, 0 for none; wanted are the tables whose gradients are returned. The others are empty.
+# rows has the number of rows of each table, 0 for none. wanted selects gradients; the others are empty.
 _library.define(
     "backward(Tensor gradient, Tensor ids, Tensor? position_ids, Tensor? segment_ids, Tensor? offsets, Tensor? weights, "
     "SymInt[] rows, bool[] wanted, float scale, int padding_id, SymInt start, int pooling) -> (Tensor, Tensor, Tensor)",
@@ -103,7 +103,7 @@ def way_of(*tensors: Optional[Tensor]) -> int:
 
 
 def way_of_layer(given: Arguments) -> int:
-    """Returns who computes a layer: PyTorch also for types that the kernels do not have, and for tables of nothing."""
+    """Returns who computes a layer: also TORCH for types that the kernels don't have, and for empty tables."""
     way = way_of(*tuple(given)[:_TENSORS])
     if way == TORCH or given.ids.dtype not in _ID_TYPES or given.table.dtype not in _TABLE_TYPES:
         return TORCH
@@ -118,7 +118,7 @@ def way_of_layer(given: Arguments) -> int:
 
 
 def embed(given: Arguments, otherwise: Optional[Callable[[], Tensor]] = None) -> Tensor:
-    """Computes a layer. `otherwise` is PyTorch's way, at first reference()."""
+    """Computes a layer. `otherwise` computes it with PyTorch, by default reference()."""
     way = way_of_layer(given)
     if way == TORCH:
         return reference(given) if otherwise is None else otherwise()
@@ -130,7 +130,7 @@ def embed(given: Arguments, otherwise: Optional[Callable[[], Tensor]] = None) ->
 
 
 def reference(given: Arguments) -> Tensor:
-    """Computes the same with PyTorch's operators. Its dropout draws another mask, and pooling takes no offsets."""
+    """Computes a layer with PyTorch's operators. Draws another dropout mask. Doesn't support pooling."""
     x = torch.nn.functional.embedding(given.ids, given.table, given.padding_id if given.padding_id >= 0 else None)
     x = x if given.scale == 1.0 else x * given.scale
     terms = []
@@ -153,21 +153,20 @@ def reference(given: Arguments) -> Tensor:
 
 
 def new_seed() -> Tensor:
-    """Returns a random seed of dropout, from PyTorch's generator."""
+    """Returns a random seed for dropout from PyTorch's generator."""
     return torch.randint(2**62, (2,), dtype=torch.int64, device="cpu")
 
 
 # ---- Calls
 
-# Layers by what they are made of: options, and addresses and shapes of tensors. They do not own their tensors, whose
-# memory is freed when PyTorch frees it. None was called once: the first layer is one for a single call, and learns
-# nothing from it.
+# Layers by options, and by addresses and shapes of tensors. They don't own their tensors, so PyTorch can free the memory.
+# None marks a layer that was called once: the first layer serves a single call, without self-tuning.
 _layers: dict[Any, Any] = {}
 MAX_LAYERS = 256
 
 
 def _kept(made_of: Any, make: Callable[..., Any]) -> Any:
-    """Returns the layer that is kept, or a new one, which is kept from the second time on."""
+    """Returns the cached layer, or a new one. Caches it from the second time on."""
     layer = _layers.get(made_of)
     if layer is None:
         again = made_of in _layers
@@ -179,7 +178,7 @@ def _kept(made_of: Any, make: Callable[..., Any]) -> Any:
 
 
 def _readable(table: Optional[Tensor]) -> Optional[Tensor]:
-    """Returns a tensor whose rows are contiguous and do not overlap: a copy if need be."""
+    """Returns a tensor with contiguous rows that don't overlap, by a copy if necessary."""
     if table is None or not (
         table.stride(-1) != 1 or table.stride(0) < table.shape[-1] * (table.dim() - 1) or table.is_neg()
     ):
@@ -232,7 +231,7 @@ def _call(*values: Any) -> Tensor:
 
 
 def _unread(rows: int, dim: int) -> Optional[memoryview]:
-    """Returns a table at addresses that no process has: gradients read no table. Returns None for no rows."""
+    """Returns a table at an invalid address, since gradients read no table. Returns None for no rows."""
     numbers = (ctypes.c_float * (rows * dim)).from_address(2**63)
     return memoryview(numbers).cast("B").cast("f", (rows, dim)) if rows else None
 
@@ -267,7 +266,7 @@ def _call_backward(
     start: int,
     pooling: int,
 ) -> tuple[Tensor, ...]:
-    """Returns the gradients of tables: float32 from the pool, summed in the order of ids."""
+    """Returns the gradients of tables as float32 from the pool, summed in the order of ids."""
     dim = gradient.shape[-1]
     made_of = (tuple(rows), dim, scale, padding_id, pooling)
     layer = _kept(made_of, functools.partial(_layer_of_gradients, *made_of))
@@ -289,7 +288,7 @@ def _call_backward(
 
 
 def _through_dropout(given: Arguments, gradient: Tensor) -> Tensor:
-    """Multiplies by the mask, which a layer over a table of ones with the same seed makes."""
+    """Multiplies by the dropout mask. A layer with a table of ones and the same seed computes it."""
     if given.dropout == 0.0:
         return gradient
     ids = torch.zeros(gradient.shape[:-1], dtype=torch.int64, device=gradient.device)
@@ -298,7 +297,7 @@ def _through_dropout(given: Arguments, gradient: Tensor) -> Tensor:
 
 
 def _through_norm(given: Arguments, gradient: Tensor) -> tuple[Tensor, Optional[Tensor], Optional[Tensor]]:
-    """Returns the gradients of the sum, of gamma and of beta. The sum is computed again instead of being kept."""
+    """Returns the gradients of the sum, gamma and beta. Recomputes the sum, which isn't stored."""
     if given.norm == 0:
         return gradient, None, None
     bare = given._replace(gamma=None, beta=None, norm=0, epsilon=0.0, dropout=0.0, seed=None)
@@ -317,7 +316,7 @@ def _through_norm(given: Arguments, gradient: Tensor) -> tuple[Tensor, Optional[
 
 
 class _Forward(torch.autograd.Function):
-    """A call of a layer, `compute`, with gradients. Tables are kept only if a norm needs the sum of their rows again."""
+    """Calls `compute` with gradients. Saves tables only for a norm, which recomputes the sum of their rows."""
 
     @staticmethod
     def forward(ctx: Any, compute: Callable[..., Tensor], *values: Any) -> Tensor:
@@ -358,7 +357,7 @@ class _Forward(torch.autograd.Function):
 
 
 class _Backward(torch.autograd.Function):
-    """The gradients of tables. They are linear in the gradient of the output, so their derivative is a layer again."""
+    """The gradients of tables. They are linear in the gradient of the output, so their derivative is a layer."""
 
     @staticmethod
     def forward(ctx: Any, compute: Callable[..., tuple[Tensor, ...]], *values: Any) -> tuple[Tensor, ...]:
