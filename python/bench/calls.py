@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures what a call of one token costs from Python, beside the C function that it calls.
+"""Measures the overhead of a call of one token from Python, compared with the C function.
 
     calls.py [--dim N] [--rounds N] [--json]
 
-Each line is the minimum over rounds, in which the ways take turns. `C` is inlay_forward() of the same layer, ids and
-output, called in a loop by the extension module; the others are loops of Python, from which the time of an empty loop
-is subtracted. The second number is the difference to C. NumPy's `table[ids] * scale + positions` stands beside it.
+Each line is the minimum over rounds; in each round, the contenders take turns. `C` is inlay_forward() with the same layer,
+ids and output, called in a loop by the extension module. The others are Python loops, minus the time of an empty loop.
+The second number is the difference to C. NumPy computes `table[ids] * scale + positions` for comparison.
 """
 
 import argparse
@@ -21,7 +21,7 @@ CALLS = 20000
 
 
 def loop(function, *arguments):
-    """Nanoseconds of a call, the loop included."""
+    """Returns the nanoseconds per call, including the loop."""
     repeat = range(CALLS)
     begin = time.perf_counter_ns()
     for _ in repeat:

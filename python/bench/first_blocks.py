@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Times every text configuration of transformers up to its first block, before and after inlay.torch.convert().
 
-`models.py --families` runs it. Models are made by tests/interop/families.py, with the hidden size of the default
-configuration (1024 where no model is made with that), a vocabulary of 32,000 and two blocks. No block runs: a call ends by
-an exception at the first one, whose rows are computed by then, before and after alike.
+`models.py --families` runs it. tests/interop/families.py makes the models, with the hidden size of the default
+configuration (1024 if that fails), a vocabulary of 32,000 and two blocks. No block runs: an exception at the first block
+ends the call, after its input has been computed.
 
-Two models are on the same way if their rows go through the same functions of PyTorch with arguments of the same shapes
-and types, from the first lookup to the first block. One model of each way is timed, whole calls with all that it does
-beside its rows, and "rows alone" is a torch.nn.Embedding without a model. The contenders are the model and a converted
-copy that shares its tensors. Their calls take turns, and times are those of the thread's CPU. A ratio is that of the
-minima, and in brackets the median of the ratios of pairs of calls. Where one is above LIMIT more pairs are timed. A cell
-counts by the lower of both, since other work on the machine seldom moves both. Some models cannot run a single token.
+Models share a path if their rows go through the same functions of PyTorch with arguments of the same shapes and types,
+from the first lookup to the first block. One model per path is timed, in whole calls. "rows alone" is a
+torch.nn.Embedding without a model. The contenders are the model and a converted copy that shares its tensors. Their calls
+take turns, and times are CPU times of the thread. The ratio is the ratio of minima; the median ratio of pairs of calls
+follows in brackets. If one is above LIMIT, more pairs are timed. The lower of both counts for a cell, since other work on
+the machine rarely affects both. Some models can't run a single token.
 
-Whether glibc's heap keeps the memory of an output of 1 to 32 MiB is decided by what lies behind it. It is told to keep it,
-which is the best that can happen to PyTorch; larger outputs are new pages in each call.
+glibc's heap may or may not keep the memory of outputs from 1 to 32 MiB. keep_memory() makes it keep them, the best case
+for PyTorch. Larger outputs are new pages in each call.
 """
 
 import copy
@@ -42,17 +42,17 @@ VOCAB, MOST_PARAMETERS, HIDDEN = 32000, 3e9, 1024
 SHAPES = ((1, 1), (1, 128), (1, 512), (8, 512), (32, 512))
 DTYPES = (torch.float32, torch.bfloat16)
 LIMIT, CLEAR = 1.02, 0.9
-# Pairs of timed calls, and the seconds after which no more are made: at first, and of cells above LIMIT.
+# Maximum numbers of pairs of timed calls and of seconds: first for all cells, then for cells above LIMIT.
 PAIRS, LEAST_PAIRS = ((20, 0.5), (40, 2), (100, 6)), 2
-BATCH = 1e-4  # seconds of calls that are timed together
-MOST_SECONDS = 0.6  # of a call; larger shapes are left out, as of BROS, which compares all pairs of boxes before its blocks
+BATCH = 1e-4  # seconds of calls timed together
+MOST_SECONDS = 0.6  # per call; skips larger shapes of BROS, which compares all pairs of boxes before its blocks
 
 
 # ---- Models
 
 
 def sizes_of(hidden):
-    """Returns the sizes of families.py, with those of default configurations or of a hidden size."""
+    """Returns the sizes for families.py, with a hidden size or that of default configurations."""
     heads = hidden and HIDDEN // 64
     changed = {
         families.VOCABULARIES: VOCAB,
@@ -103,7 +103,7 @@ def end_call(_module, arguments, named):
 
 
 class Way(TorchFunctionMode):
-    """Notes the functions that rows go through, with the shapes and types of their arguments."""
+    """Records the functions that process rows, with the shapes and types of their arguments."""
 
     def __init__(self):
         super().__init__()
@@ -121,7 +121,7 @@ class Way(TorchFunctionMode):
 
 
 def call_of(model, name, shape):
-    """Returns what calls a part of a model up to its first block."""
+    """Returns a function that calls a part of a model up to its first block."""
     ids = torch.randint(5, VOCAB - 5, shape)
     sides = {part or "model": (module, needs) for part, module, needs in families.sides_of(model, *shape)}
     module, needs = sides[name]
@@ -145,7 +145,7 @@ def way_of(model, name):
 
 
 def first_model(model_type, dtype, attempts=ATTEMPTS):
-    """Returns a model, the attempt that made it, and the ways of its parts, or the error of the first attempt."""
+    """Returns a model, the attempt that made it, and the paths of its parts, or the error of the first attempt."""
     config_class, classes = families.classes_of(model_type)
     error = None
     for attempt in attempts:
@@ -182,7 +182,7 @@ def seconds(call, calls):
 def compare(calls):
     """Returns the ratio of the minima after and before convert(), the median of the ratios of pairs, and the seconds of
     a call before."""
-    for call in (*calls, *calls):  # the first call shows a converted embedding what its rows are for
+    for call in (*calls, *calls):  # after the first call, a converted embedding knows the use of its rows
         once = seconds(call, 1)
     together, begin, times = max(1, int(BATCH / once)), time.thread_time(), ([], [])
     for pairs, most in PAIRS:
@@ -199,7 +199,7 @@ def compare(calls):
 
 
 class Results:
-    """The ratios of each type and number of tokens."""
+    """The ratios by type and number of tokens."""
 
     def __init__(self):
         self.cells, self.slower = {}, []
@@ -213,7 +213,7 @@ class Results:
             calls = calls_of(shape)
             try:
                 calls[0]()
-            except Exception:  # noqa: BLE001  # pylint: disable=broad-except  # of a model as it was
+            except Exception:  # noqa: BLE001  # pylint: disable=broad-except  # raised by the original model
                 line += "     cannot run"
                 continue
             ratio, median, once = compare(calls)
@@ -239,7 +239,7 @@ class Results:
 
 
 def keep_memory():
-    """Lets malloc() keep freed memory, but of blocks that it always maps anew by default."""
+    """Makes malloc() keep freed memory, except blocks that it always maps by default."""
     trim_threshold, mmap_threshold = -1, -3
     mallopt = ctypes.CDLL(None).mallopt
     mallopt(mmap_threshold, 32 << 20)
@@ -247,7 +247,7 @@ def keep_memory():
 
 
 def rows_alone(dim, dtype):
-    """Returns what returns the calls of an embedding without a model, for a shape."""
+    """Returns a function that makes the calls of an embedding without a model for a shape."""
     table = torch.nn.Embedding(VOCAB, dim, dtype=dtype)
 
     def call_of_rows(module, ids):
@@ -264,7 +264,7 @@ def rows_alone(dim, dtype):
 
 
 def run(model_types=()):
-    """Prints a line for each way and type, and a summary. Returns whether no cell is above LIMIT."""
+    """Prints a line for each path and type, and a summary. Returns True if no cell is above LIMIT."""
     keep_memory()
     transformers.utils.logging.set_verbosity(50)
     results, ways, missing = Results(), {}, []
@@ -286,7 +286,7 @@ def run(model_types=()):
             ways.setdefault(way, []).append(model_type)
         for dtype in DTYPES if new else ():
             if dtype != DTYPES[0]:
-                model = None  # two may not fit
+                model = None  # two may not fit in memory
                 model, _attempt, found = first_model(model_type, dtype, (attempt,))
             for name in [name for name in new if name in found]:
                 if list(found).index(name) and found[name] == next(iter(found.values())):

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures inlay.StaticEmbedding beside model2vec on lines of this machine's documentation.
+"""Compares inlay.StaticEmbedding with model2vec on lines of this machine's documentation.
 
     static.py [--lines N] [--rounds N] [--threads N] [--model FOLDER]
 
-Without --model, a tokenizer (WordPiece, 30,000 tokens) is trained on the lines, and the table is random, of dim 256, as
-float32 and as int8. Every line is the best of the rounds, in which all take turns. model2vec encodes in one process whose
-tokenizer has N threads, and for N > 1 also in threads of joblib, as it does when nothing is said. Every round of inlay's
-begins with a new model, which has met no text; "again" is the same model once more. "tokens" is the tokenizer alone:
-encode_batch_fast() of the same batches, one after the other.
+Without --model, a tokenizer (WordPiece, 30,000 tokens) is trained on the lines, and the table is random with dim 256, as
+float32 and int8. Each line is the best of the rounds; in each round, all take turns. model2vec encodes in one process with
+N threads of the tokenizer, and for N > 1 also in threads of joblib, its default. inlay starts each round with a new model
+and an empty cache; "again" is a second run of the same model. "tokens" is the tokenizer alone: encode_batch_fast() on the
+same batches, one after the other.
 """
 
 import argparse
@@ -24,7 +24,7 @@ BATCH = 1024
 
 
 def read_lines(count):
-    """Lines of at least four words, each once, in the order of their files."""
+    """Returns distinct lines of at least four words, in the order of their files."""
     lines = {}
     for path in sorted(path for place in PLACES for path in pathlib.Path(place).rglob("*") if path.is_file()):
         packed = path.suffix == ".gz"

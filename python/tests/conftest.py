@@ -42,7 +42,7 @@ def threads():
 
 
 class Pool:
-    """inlay.pool, but what other tests hold does not count as used."""
+    """inlay.pool, without counting memory held by other tests."""
 
     def __init__(self):
         self.limit, self.trim = inlay.pool.limit, inlay.pool.trim
@@ -55,7 +55,7 @@ class Pool:
 
 @pytest.fixture
 def pool():
-    """The pool, empty, and with its limit restored afterwards."""
+    """An empty pool. Restores its limit afterwards."""
     gc.collect()
     inlay.pool.trim()
     one = Pool()

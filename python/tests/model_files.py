@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes model files for tests, with nothing but NumPy: safetensors of arrays and of raw bytes, and GGUF."""
+"""Writes model files for tests, using only NumPy: safetensors of arrays or raw bytes, and GGUF."""
 
 import json
 import struct
@@ -13,21 +13,21 @@ NAMES = {
 
 
 def bfloat16(values):
-    """Returns the nearest bfloat16 of numbers, as a tensor of raw bytes, and their values in float32."""
+    """Rounds numbers to bfloat16. Returns a tensor of raw bytes, and the values in float32."""
     bits = numpy.asarray(values, numpy.float32).view(numpy.uint32)
     short = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(numpy.uint16)
     return ("BF16", short.shape, short.tobytes()), (short.astype(numpy.uint32) << 16).view(numpy.float32)
 
 
 def raw(tensor):
-    """Returns the type, shape and bytes of a tensor: an array, or these three."""
+    """Returns the type, shape and bytes of a tensor, given as an array or as these three."""
     if isinstance(tensor, tuple):
         return tensor
     return NAMES[tensor.dtype.name], tensor.shape, tensor.tobytes()
 
 
 def safetensors(tensors, metadata=None, pad=0):
-    """Returns the bytes of a safetensors file. `pad` spaces behind the header move the data to another address."""
+    """Returns the bytes of a safetensors file. `pad` spaces after the header shift the data."""
     header, data = {}, b""
     if metadata is not None:
         header["__metadata__"] = metadata
@@ -44,8 +44,8 @@ def _string(text):
 
 
 def gguf(tensors, values):
-    """Returns the bytes of a GGUF file: of tensors (number of the ggml type, shape, bytes), and values, which are
-    strings, integers, or lists of these."""
+    """Returns the bytes of a GGUF file with tensors (number of the ggml type, shape, bytes) and values: strings,
+    integers, or lists of these."""
     kinds = {str: (8, _string), int: (5, lambda n: struct.pack("<i", n)), float: (12, lambda x: struct.pack("<d", x))}
     text = b""
     for key, value in values.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Hashed n-grams by the definition in inlay/ngram.h, one token at a time in Python's integers."""
+"""Hashed n-grams by the definition in inlay/ngram.h, one token at a time with Python integers."""
 
 import numpy
 
@@ -7,7 +7,7 @@ f32 = numpy.float32
 
 
 def words(spec, before, ids, t):
-    """Returns the number of each place of a token: pad from the first blocked place on."""
+    """Returns the numbers of an n-gram: pad from the first blocked place on."""
     sequence = [*before, *ids[: t + 1]]
     made, blocked = [], False
     for s in range(spec["length"]):
@@ -20,7 +20,7 @@ def words(spec, before, ids, t):
 
 
 def row_id(spec, column, places):
-    """Returns the row of a column, or -1 if there is none."""
+    """Returns the row of a column, or -1 for none."""
     total = 0
     for word, multiplier in zip(places[: column["length"]], spec["multipliers"][column.get("vector", 0)]):
         product = word * int(multiplier) % 2**64
@@ -33,7 +33,7 @@ def row_id(spec, column, places):
 
 
 def row_ids(spec, sequences, histories=None):
-    """Returns the row ids [tokens, columns] of sequences, one after the other, each with the ids before it."""
+    """Returns the row ids [tokens, columns] of concatenated sequences, each with the ids before it."""
     histories = histories if histories is not None else [[]] * len(sequences)
     rows = [
         [row_id(spec, column, words(spec, before, ids, t)) for column in spec["columns"]]
@@ -44,7 +44,7 @@ def row_ids(spec, sequences, histories=None):
 
 
 def gather(spec, tables, ids, scale=1):
-    """Returns rows [tokens, columns, dim] of float32 tables for row ids, zeros where there is none."""
+    """Returns rows [tokens, columns, dim] of float32 tables for row ids, with zeros for -1."""
     rows = numpy.zeros((*ids.shape, tables[0].shape[1]), f32)
     for c, column in enumerate(spec["columns"][: ids.shape[1]]):
         table = tables[column.get("table", 0)].astype(f32)
@@ -54,7 +54,7 @@ def gather(spec, tables, ids, scale=1):
 
 
 def add_up(rows, ids):
-    """Adds the rows of each token in the order of columns, and nothing where there is no row."""
+    """Adds the rows of each token in the order of columns."""
     sums = numpy.zeros((rows.shape[0], rows.shape[2]), f32)
     for t in range(rows.shape[0]):
         there = [rows[t, c] for c in range(rows.shape[1]) if ids[t, c] >= 0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The layer in NumPy, written from its definition: every operation rounded to float32, norms in float64."""
+"""The layer in NumPy, by its definition: every operation rounded to float32, norms in float64."""
 
 import numpy
 
@@ -47,7 +47,7 @@ def philox(counter, key):
 
 
 def dropout(x, p, key, step):
-    """Inverted dropout of [tokens, dim], whose mask follows from the index of each element."""
+    """Inverted dropout of [tokens, dim]. The index of each element determines the mask."""
     flat = x.reshape(-1).copy()
     factor = f32(1 / (1 - float(f32(p))))
     threshold = round(float(f32(p)) * 2**32)

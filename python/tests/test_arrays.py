@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every kind of array as an argument and as an output, and what outputs may not be."""
+"""All kinds of arrays as arguments and outputs, and errors of outputs."""
 
 import array
 import ctypes
@@ -18,7 +18,7 @@ def test_integers(table, way, name):
     ids = numpy.array([[1, 49], [7, 0]], name)
     numpy.testing.assert_array_equal(inlay.Layer(table)(ids), table[ids])
     numpy.testing.assert_array_equal(inlay.Layer(table)(ids[:, ::-1]), table[ids[:, ::-1]])
-    numpy.testing.assert_array_equal(inlay.Layer(table)(ids[0, 1, ...]), table[49])  # of no dimension
+    numpy.testing.assert_array_equal(inlay.Layer(table)(ids[0, 1, ...]), table[49])  # no dimensions
     with pytest.raises(IndexError, match=r"^id 50 at \[1, 0\] is not in the table$"):
         inlay.Layer(table)(ids + numpy.array([[0, 0], [43, 0]], name))
 
@@ -95,7 +95,7 @@ def test_subclasses_of_arrays(table, tmp_path):
 
 
 class Tensor:
-    """What a framework's tensor is to inlay: DLPack with a namespace, and nothing else."""
+    """A framework's tensor with only DLPack and a namespace."""
 
     def __init__(self, values, versioned=True):
         self.values, self.versioned = values, versioned
@@ -140,7 +140,7 @@ def test_dlpack_of_outputs():
 
 
 def test_dlpack_one_way(table, way):
-    """Objects of a module that has no from_dlpack() get arrays of NumPy."""
+    """Objects from a module without from_dlpack() get NumPy arrays."""
     source = numpy.array([[1, 2], [3, 4]])
 
     class Ids:
@@ -164,7 +164,7 @@ def test_dlpack_of_other_devices(table):
 def test_read_only_tensors_are_no_output(table):
     frozen = numpy.zeros((1, 12), "f4")
     frozen.flags.writeable = False
-    # NumPy 1 does not export such arrays at all.
+    # NumPy 1 can't export such arrays.
     with pytest.raises((ValueError, BufferError), match="read-only|readonly"):
         inlay.Layer(table)([3], out=Tensor(frozen))
 
@@ -211,7 +211,7 @@ def overlapping(table):
 
 
 class Convertible:
-    """An object that NumPy converts, by a copy for all that one knows."""
+    """An object that NumPy can convert, possibly by a copy."""
 
     def __array__(self, dtype=None, copy=None):
         return numpy.empty((1, 2, 12), "f4")
@@ -267,7 +267,7 @@ def test_nothing_is_written_before_an_error(table, way):
 
 
 def test_without_numpy(table):
-    """Memoryviews in and out, and lists that need NumPy."""
+    """Memoryviews as arguments and results, and lists, which need NumPy."""
     ids = array.array("i", [3, 4])
     expected = table[[3, 4]].tolist()
     data = memoryview(table.tobytes()).cast("f", table.shape)
@@ -284,7 +284,7 @@ def test_without_numpy(table):
 
 
 def granted(array, flags):
-    """What an array answers to a request of the buffer protocol, or the type of its error."""
+    """Returns an array's response to a request of the buffer protocol, or the type of its error."""
 
     class Buffer(ctypes.Structure):
         _fields_ = [("buf", ctypes.c_void_p), ("obj", ctypes.py_object)] + [
@@ -306,7 +306,7 @@ def granted(array, flags):
         return type(error)
     dims = range(buffer.ndim)
     lengths = buffer.shape[: len(dims)] if buffer.shape and dims else None
-    # Strides of one row are never used, nor are those of an array without elements.
+    # Strides of a single row or an empty array don't matter.
     used = [i for i in dims if buffer.strides and lengths[i] > 1 and buffer.len]
     strides = bool(buffer.strides and dims), [buffer.strides[i] for i in used]
     answer = buffer.len, buffer.itemsize, buffer.readonly, buffer.ndim, buffer.format, lengths, strides, bool(buffer.suboffsets)
@@ -320,7 +320,7 @@ def test_buffers_are_granted_as_memoryview_grants_them(tmp_path, shape):
     numpy.save(tmp_path / "x.npy", array)
     tensor = inlay.open(tmp_path / "x.npy").tensors["data"]
     array.flags.writeable = False
-    bits = [1, 4, 8, 0x10, 0x20, 0x40, 0x80, 0x100]  # of PyBUF_WRITABLE, _FORMAT, _ND and so on
+    bits = [1, 4, 8, 0x10, 0x20, 0x40, 0x80, 0x100]  # PyBUF_WRITABLE, _FORMAT, _ND, ...
     for chosen in itertools.product([0, 1], repeat=len(bits)):
         flags = sum(bit for bit, is_chosen in zip(bits, chosen) if is_chosen)
         flags |= 0x10 if flags & 0x1E0 else 0  # other layouts include strides, and strides a shape

@@ -86,7 +86,7 @@ def test_calls(table, way, options, args, named, error, text):
 
 
 def test_whole_messages(table):
-    """Those that are too long for the list above."""
+    """Cases that are too long for the list above."""
     layer = inlay.Layer(table, positions=inlay.Sinusoid())
     with pytest.raises(IndexError) as bad_position:
         layer([[1, 2]], start=2**31 - 1)
@@ -179,6 +179,6 @@ def test_outputs_too_large(table):
 
 
 def test_copies_too_large(table):
-    """Sizes of copies, which wrap around in 64 bits, of arrays that take no memory themselves."""
+    """Sizes of copies that overflow 64 bits, of arrays that take no memory."""
     with pytest.raises(MemoryError):
         inlay.Layer(table)(numpy.broadcast_to(numpy.int8(0), 2**61 + 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Model files: tensors as arrays, tables, layers and n-grams of them, and what goes wrong."""
+"""Model files: tensors as arrays, tables, layers, n-grams, and errors."""
 
 import copy
 import errno
@@ -48,7 +48,7 @@ def test_tensors_are_read_only_arrays(memory, path, gpt2):
         array = numpy.asarray(tensor)
         assert array.dtype == expected.dtype and not array.flags.writeable
         assert_array_equal(array, expected)
-        assert numpy.asarray(tensor).ctypes.data == array.ctypes.data  # nothing is copied
+        assert numpy.asarray(tensor).ctypes.data == array.ctypes.data  # no copy
         assert memoryview(tensor).readonly and tensor.raw.readonly
         with pytest.raises(ValueError):
             array[0] = 0
@@ -72,7 +72,7 @@ def test_mappings_cannot_be_changed(path):
 
 @pytest.mark.parametrize("pad", range(4))
 def test_data_at_any_address(pad, gpt2, tmp_path):
-    """safetensors promises no alignment: the data of a mapping begin where the header ends."""
+    """safetensors doesn't guarantee alignment: data starts right after the header."""
     file = inlay.open(write(tmp_path / "m", safetensors(gpt2, pad=pad)))
     array = numpy.asarray(file.tensors["wte.weight"])
     assert_array_equal(array, gpt2["wte.weight"])
@@ -103,7 +103,7 @@ def test_bfloat16(rng, tmp_path):
 
 def test_types_without_arrays_are_bytes(rng, tmp_path):
     content = rng.integers(0, 256, 3 * 34 * 2, dtype=numpy.uint8)
-    content[1::34] &= 0x3B  # scales that are finite
+    content[1::34] &= 0x3B  # finite scales
     tensors = {"q": (8, (3, 64), content.tobytes()), "none": (8, (0, 64), b"")}
     file = inlay.open(write(tmp_path / "m.gguf", gguf(tensors, {"general.architecture": "llama"})))
     tensor = file.tensors["q"]
@@ -202,7 +202,7 @@ def test_what_follows_a_layer(gpt2, tmp_path):
 
 
 def write_index(folder, files, **absent):
-    """Writes files of tensors, and an index of them and of tensors that they lack."""
+    """Writes files of tensors, and an index of these and of missing tensors."""
     for name, tensors in files.items():
         write(folder / name, safetensors(tensors, {"format": "pt"}))
     places = {tensor: name for name, tensors in files.items() for tensor in tensors}
@@ -238,7 +238,7 @@ def test_the_model_of_a_folder_is_that_of_transformers(chosen, rng, tmp_path):
 
 
 def test_files_that_are_missing(gpt2, tmp_path):
-    """What a layer needs must be there; what it does not need, or only by name, may be missing."""
+    """Tensors of the layer must exist. Tensors that it doesn't need, or needs only by name, may be missing."""
     tokens, positions = ({name: gpt2[name]} for name in ("wte.weight", "wpe.weight"))
     write_index(tmp_path, {"1.safetensors": tokens, "2.safetensors": {**positions, "h.0.attn.bias": gpt2["h.0.attn.bias"]}},
                 h__1__attn__bias="3.safetensors", mtp__fc="2.safetensors")  # fmt: skip
@@ -267,7 +267,7 @@ def test_files_that_are_missing(gpt2, tmp_path):
 
 
 def test_steps_whose_tensors_are_missing_follow(rng, tmp_path):
-    """A projection in a file that is not there: the layer ends before it, and is not complete."""
+    """A projection in a missing file: the layer ends before it and isn't complete."""
     albert = "albert.embeddings."
     rows = {albert + name + "_embeddings.weight": rng.standard_normal((9, 8)).astype(f32)
             for name in ("word", "position", "token_type")}  # fmt: skip
@@ -307,14 +307,14 @@ def test_scales_beside_tables(rng, tmp_path):
 
 
 def packed_words(numbers, bits, axis):
-    """Packs numbers from 0 on into int32 along an axis, as compressed-tensors does: the first in the lowest bits."""
+    """Packs unsigned numbers into int32 along an axis like compressed-tensors: the first in the lowest bits."""
     numbers = numpy.moveaxis(numbers.astype(numpy.uint32), axis, -1)
     numbers = numpy.pad(numbers, ((0, 0), (0, -numbers.shape[-1] % (32 // bits))))
     parts = numbers.reshape(len(numbers), -1, 32 // bits) << numpy.arange(0, 32, bits, dtype=numpy.uint32)
     return numpy.ascontiguousarray(numpy.moveaxis(parts.sum(-1, dtype=numpy.uint32).view(numpy.int32), -1, axis))
 
 
-# Where packages put the scales of an 8-bit table that are not read.
+# Names of scales of 8-bit tables that aren't supported.
 OTHER_SCALES = {
     "bitsandbytes": ("weight", "SCB"), "EETQ": ("weight", "weight_scales"), "torchao": ("weight_qdata", "weight_scale"),
     "Quanto": ("weight._data", "weight._scale"), "TensorRT-LLM": ("weight", "weights_scaling_factor"),
@@ -372,7 +372,7 @@ def test_packed_tables(bits, zeros, rng, tmp_path):
 
 
 def numpy_table(table):
-    """Returns a table over NumPy arrays of the same bytes."""
+    """Returns a table of NumPy arrays with the same bytes."""
     arrays = {name: numpy.array(getattr(table, name)) for name in ("scales", "zeros") if getattr(table, name) is not None}
     return inlay.Table(numpy.array(table.data), table.type, dim=table.dim, group=table.group, **arrays)
 
@@ -414,7 +414,7 @@ def test_tables_of_several_tensors(rng, tmp_path):
 
 
 def test_a_scale_is_a_factor_of_all_rows(table):
-    """Of any Table, and everywhere a Table can be."""
+    """Scales of any Table, in all places that take a Table."""
     scaled = inlay.Table(table, scale=0.25)
     assert scaled.scale == 0.25
     assert_array_equal(inlay.Layer(scaled)([1, 2]), table[[1, 2]] * f32(0.25))
@@ -494,7 +494,7 @@ SPEC = {
 
 @pytest.fixture
 def ngrams(rng, tmp_path):
-    """A checkpoint with the n-grams of SPEC, its rows, and their scale."""
+    """Writes a checkpoint with the n-grams of SPEC. Returns it with its rows and their scale."""
     rows = rng.integers(-127, 128, (42, 16), dtype=numpy.int8)
     stem = "model.layers.0.ple."
     tensors = {

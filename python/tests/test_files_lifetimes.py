@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Memory of files lives as long as somebody reads it; reads of mapped tables, by several threads and from the disk."""
+"""Lifetimes of files' memory, and reads of mapped tables by several threads and from the disk."""
 
 import gc
 import os
@@ -30,7 +30,7 @@ def path(rows, tmp_path):
 
 
 def mappings(path):
-    """How often a file is mapped in this process."""
+    """Returns the number of mappings of a file in this process."""
     with open("/proc/self/maps", encoding="ascii", errors="replace") as lines:
         return sum(line.rstrip().endswith(os.fspath(path)) for line in lines)
 
@@ -118,14 +118,14 @@ def test_prefetch(path, rows):
 
 
 def drop(path):
-    """Takes a file out of the system's cache, so that its rows come from the disk."""
+    """Evicts a file from the page cache, so its rows are read from the disk."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def test_cold_tables(rng, tmp_path):
-    """Layers and n-grams of rows that are not in memory, under a cap that is smaller than the table."""
+    """Layers and n-grams with rows on the disk, and a cap smaller than the table."""
     rows = rng.standard_normal((20000, 256)).astype(f32)
     path = write(tmp_path / "m", safetensors({"t": rows}))
     drop(path)
@@ -148,7 +148,7 @@ def test_cold_tables(rng, tmp_path):
 
 
 def test_threads(path, rows):
-    """Many threads open, read and close one file; nobody reads memory that is gone."""
+    """Many threads open, read and close one file. None reads unmapped memory."""
     shared = inlay.open(path)
     wrong = []
 
@@ -178,7 +178,7 @@ def test_threads(path, rows):
 
 
 def test_no_numpy(path):
-    """Without NumPy there are memoryviews."""
+    """Without NumPy, results are memoryviews."""
     code = (
         "import sys; sys.modules['numpy'] = None\n"
         "import inlay, array\n"
@@ -192,10 +192,10 @@ def test_no_numpy(path):
 
 @pytest.mark.parametrize("reader", ["layer", "ngram", "prefetch"])
 def test_rows_are_read_ahead(reader, rng, tmp_path):
-    """Rows that are requested together come without a fault that waits for the disk; those of an array do not."""
+    """Rows requested together cause no page faults that wait for the disk, unlike reads of an array."""
     rows = rng.standard_normal((20000, 1024)).astype(f32)
     path = write(tmp_path / "m", safetensors({"t": rows}))
-    # No more pages than one prefetch requests. Pages that are mapped once stay in the cache, so nobody reads them twice.
+    # At most as many pages as one prefetch requests. Mapped pages stay in the cache, so none is read twice.
     batches = iter(rng.permutation(20000).reshape(-1, 100))
     file = inlay.open(path)
     table = file.table("t")
@@ -203,7 +203,7 @@ def test_rows_are_read_ahead(reader, rng, tmp_path):
     ngram = inlay.NGram(20000, 1, "add", columns=[(1, 0, 20000, 0, 0)], multipliers=[1])
 
     def faults(table, prefetched=None):
-        """Faults of a call that wait for the disk."""
+        """Returns the number of page faults of a call that wait for the disk."""
         call = inlay.Layer(table) if reader != "ngram" else lambda ids: ngram(ids, table)
         call(next(batches)[:1])
         drop(path)

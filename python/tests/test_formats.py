@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of 8-bit floats and of ggml's types, and tables whose rows lie in several arrays."""
+"""Tables of 8-bit floats and of ggml's types, and tables with rows in several arrays."""
 
 import copy
 import gc

@@ -92,7 +92,7 @@ def test_bits_of_a_layer(embed, case):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_16_bit_tables(embed, dtype):
-    """The result has the type of the table; one of float32 has the bits of its rows."""
+    """The result has the type of the table. With float32, rows are unchanged bit for bit."""
     table = jnp.asarray(TABLE, dtype)
     numpy.testing.assert_array_equal(embed(table, IDS), table[IDS])
     numpy.testing.assert_array_equal(embed(table, IDS, dtype="float32"), table[IDS].astype("float32"))
@@ -108,7 +108,7 @@ def test_shapes_and_types_of_ids(embed, shape, dtype):
 
 
 def test_threads(threads):
-    """Two threads of the package, in four threads of Python."""
+    """Two threads of the package in each of four Python threads."""
     table = RNG.standard_normal((100, 256)).astype("f4")
     ids = RNG.integers(0, 100, (16, 64)).astype("i4")
     call = jax.jit(inlay.jax.embed)
@@ -145,7 +145,7 @@ def resident_bytes():
     "start_of", [int, numpy.int64, jnp.int32, lambda step: numpy.full(2, step), lambda step: jnp.full(2, step)]
 )
 def test_steps_of_a_decoder_share_a_program(start_of):
-    """Outside of jit too: a start is an operand, and memory does not grow with the steps."""
+    """Also outside of jit: start is an operand, and memory doesn't grow with the steps."""
     table, rows, ids = jnp.asarray(TABLE), jnp.asarray(RNG.standard_normal((400, 12)), "float32"), IDS[:, :1]
     for step in 1, 2:
         inlay.jax.embed(table, ids, positions=rows, start=start_of(step))
@@ -185,7 +185,7 @@ def test_outputs_of_another_shape_or_type():
 
 
 def formula(weights, norm):
-    """The layer of the test of gradients, in operations of JAX."""
+    """The layer of the gradient tests in operations of JAX."""
     x = weights["table"][IDS] * 2.0 + weights["positions"][3:7] + weights["segments"][SEGMENTS]
     if norm == "layer":
         x = (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
@@ -220,7 +220,7 @@ def linearized(run, weights, tangents):
     return result, push(tangents)
 
 
-# What is made of a function of weights, and of its loss.
+# Transformations of a function of weights and of its loss.
 TRANSFORMATIONS = {
     "grad": lambda run, loss: jax.value_and_grad(loss)(WEIGHTS),
     "jvp": lambda run, loss: jax.jvp(run, (WEIGHTS,), (TANGENTS,)),
@@ -241,7 +241,7 @@ TRANSFORMATIONS = {
 @pytest.mark.parametrize("norm, jit", [(None, False), ("layer", True), ("rms", False)])
 @pytest.mark.parametrize("name", TRANSFORMATIONS)
 def test_derivatives(name, norm, jit, monkeypatch):
-    """Of any order and in both modes: those of the layer in operations of JAX."""
+    """Derivatives of any order in both modes match the layer in operations of JAX."""
     monkeypatch.setattr(inlay.jax, "_POOL_BYTES", 0)
     transform = TRANSFORMATIONS[name]
     expected = jax.jit(lambda: transform(lambda w: formula(w, norm), loss(formula, norm)))()
@@ -251,7 +251,7 @@ def test_derivatives(name, norm, jit, monkeypatch):
 
 
 def test_derivatives_of_one_array():
-    """A table without a tangent gets none of zeros, which would be as large as the table."""
+    """A table without a tangent gets no zeros, which would be as large as the table."""
 
     @jax.jit
     def run(rows):
@@ -272,7 +272,7 @@ def test_gradients_of_positions(positions):
 
 
 def test_gradients_with_a_sinusoid():
-    """The formula has no gradient, and the table that of a gather; one of float16 has a gradient of float16."""
+    """The formula has no gradient. The table has the gradient of a gather, in its own type."""
     table = jnp.asarray(TABLE, "float16")
     grad = jax.grad(lambda table: inlay.jax.embed(table, IDS, positions=inlay.Sinusoid()).sum())(table)
     assert grad.dtype == "float16"
@@ -301,7 +301,7 @@ def test_vmap():
     ],
 )
 def test_vmap_is_one_call(axes, arguments):
-    """Where only ids have a further dimension: there is no loop in the program."""
+    """If only ids have another dimension, the program has no loop."""
     ids = IDS if axes[0] == 0 else IDS[0]
     position_ids = arguments.pop("position_ids")
 
@@ -316,7 +316,7 @@ def test_vmap_is_one_call(axes, arguments):
 
 
 def test_vmap_of_one_token():
-    """Tokens without a sequence all have the position `start`."""
+    """Without a dimension for sequences, all tokens have position `start`."""
     result = jax.vmap(lambda token: inlay.jax.embed(TABLE, token, positions=ROWS, start=3))(IDS[0])
     numpy.testing.assert_array_equal(result, TABLE[IDS[0]] + ROWS[3])
 
@@ -396,7 +396,7 @@ numpy.testing.assert_array_equal(grad[:, 0], numpy.bincount(ids, minlength=1000)
 
 @pytest.mark.parametrize("option", ["XLA_FLAGS", "jax_num_cpu_devices"])
 def test_several_devices(option):
-    """Results are on the devices on which JAX's own lookup has them, whatever their size."""
+    """Results of any size are on the same devices as with JAX's own lookup."""
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"} if option == "XLA_FLAGS" else {}
     script = DEVICES if flags else f"import jax; jax.config.update({option!r}, 2)\n{DEVICES}"
     subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | flags, timeout=600)
@@ -432,7 +432,7 @@ BAD = {
 @pytest.mark.parametrize("text", BAD)
 def test_bad_ids(text, monkeypatch):
     arguments, ids = BAD[text]
-    for pool_bytes in (1 << 40, 1 << 40, 1 << 40, 0):  # JAX takes another way from the second call on
+    for pool_bytes in (1 << 40, 1 << 40, 1 << 40, 0):  # JAX dispatches differently from the second call on
         monkeypatch.setattr(inlay.jax, "_POOL_BYTES", pool_bytes)
         with pytest.raises(IndexError) as caught:
             inlay.jax.embed(TABLE, ids, **arguments)
@@ -453,7 +453,7 @@ def test_bad_ids(text, monkeypatch):
     ],
 )
 def test_integers_of_64_bits(text, ids, arguments):
-    """JAX keeps the lower 32 bits alone, which could be those of a row."""
+    """JAX would keep only the lower 32 bits, a valid row."""
     with pytest.raises(IndexError) as caught:
         inlay.jax.embed(TABLE, numpy.array(ids), **arguments)
     assert str(caught.value).startswith(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every option of a layer and of a call, against the layer in NumPy."""
+"""All options of layers and calls, compared with the layer in NumPy."""
 
 import numpy
 import pytest
@@ -88,7 +88,7 @@ def test_bad_ids(table):
 def test_skipped_rows_of_new_outputs_are_zeros(rng):
     table = rng.standard_normal((10, 2048)).astype("f4")
     full = inlay.Layer(table)([1, 2, 3])
-    del full  # its memory is that of the next output
+    del full  # the next output reuses its memory
     y = inlay.Layer(table, bad_id="skip")([-1, 5, 99])
     numpy.testing.assert_array_equal(y, [numpy.zeros(2048), table[5], numpy.zeros(2048)])
 
@@ -106,7 +106,7 @@ def test_segments(table, rng):
 
 
 def one_unit(actual, expected):
-    """Both are float64 rounded once, but sums in another order may round to a neighbour."""
+    """Both round float64 once, but sums in another order may round to a neighbor."""
     numpy.testing.assert_array_max_ulp(actual, expected, 1)
 
 

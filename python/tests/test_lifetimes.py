@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a layer borrows lives as long as the layer, and nothing lives longer than it must."""
+"""Objects used by a layer live as long as the layer, and no longer."""
 
 import gc
 import sys
@@ -12,7 +12,7 @@ import inlay
 
 
 class Tracked(numpy.ndarray):
-    """An array that takes weak references and attributes."""
+    """An array with weak references and attributes."""
 
 
 def tracked(values):
@@ -94,7 +94,7 @@ def counts(objects):
 
 
 def test_calls_leave_no_references(table, way):
-    """Neither calls that succeed nor those that fail."""
+    """Successful and failed calls leak nothing."""
     positions, ids = table[:9].copy(), numpy.array([[1, 2], [3, 4]])
     out, starts, offsets = numpy.empty((2, 2, 12), "f4"), numpy.array([0, 1]), numpy.array([0, 1, 4])
     segments = numpy.zeros((2, 2), "i8")

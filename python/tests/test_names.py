@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names that people type: in another case, with other separators, synonyms; and what is said of those that are unknown."""
+"""Names with other case, other separators or synonyms, and errors for unknown names."""
 
 import inspect
 import pickle
@@ -81,7 +81,7 @@ def test_recipes_are_listed_with_frameworks():
 
 
 def test_largest_elements_are_elsewhere():
-    """There is no pooling of this name, and the error says what does the same."""
+    """The error for this pooling names alternatives."""
     table = numpy.arange(12, dtype=numpy.float32).reshape(4, 3) % 5
     text = r"pooling is 'Max', not one of none, sum, mean; .* numpy.maximum.reduceat\(\).* inlay.torch.EmbeddingBag"
     with pytest.raises(ValueError, match=text):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""inlay.NGram: row ids, gathered rows and histories, against the definition in Python's integers."""
+"""inlay.NGram: row ids, gathered rows and histories, compared with the definition in Python integers."""
 
 import copy
 import gc
@@ -16,7 +16,7 @@ import inlay
 
 VOCAB, DIM = 50, 12
 ROOT = pathlib.Path(__file__).parents[2]
-# The specs of examples/ngram, and the golden files of tests/data/ngram that have the same hash.
+# The specs of examples/ngram, and the golden files in tests/data/ngram with the same hash.
 MODELS = {
     "engram-v41": "engram-v41",
     "qwen4exp": "qwen-flash-next",
@@ -27,7 +27,7 @@ MODELS = {
 
 
 def xor_spec(**options):
-    """Two orders of two heads each, with the end of a text and an image."""
+    """Two orders with two heads each, an end of text and an image."""
     return {
         "vocab": VOCAB,
         "length": 3,
@@ -47,7 +47,7 @@ def xor_spec(**options):
 
 
 def add_spec(**options):
-    """Sums that wrap and turn negative, of tables of their own, with remainders that are no rows."""
+    """Sums that wrap to negative numbers, separate tables, and remainders that mean no row."""
     return {
         "vocab": VOCAB,
         "length": 4,
@@ -326,7 +326,7 @@ def test_specs(tmp_path, ids):
 
 
 def golden_calls(name):
-    """Yields the calls of a golden file: offsets, histories, ids, row ids and the histories afterwards."""
+    """Yields the calls of a golden file: offsets, histories, ids, row ids and the resulting histories."""
     lines = iter((ROOT / "tests" / "data" / "ngram" / f"{name}.txt").read_text(encoding="ascii").splitlines())
 
     def take(skipped):
@@ -341,7 +341,7 @@ def golden_calls(name):
 
 
 def golden_map(name, vocab):
-    """Returns the token map of a golden file as keywords, none where that is the identity."""
+    """Returns the token map of a golden file as keywords, or none for the identity."""
     text = (ROOT / "tests" / "data" / "ngram" / f"{name}.txt").read_text(encoding="ascii")
     kind, *numbers = next(line for line in text.splitlines() if line.startswith("map ")).split()[1:]
     if kind == "identity":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""inlay.onnx: which nodes are fused and which are not, the results of ONNX Runtime before and after, and errors."""
+"""inlay.onnx: fused and other nodes, results of ONNX Runtime before and after, and errors."""
 
 import collections
 import concurrent.futures
@@ -28,7 +28,7 @@ def node(op, inputs, output, **attributes):
 
 
 def model_of(nodes, constants, ids=("batch", "length"), outputs=("y",), id_type=TensorProto.INT64):
-    """A model of the input `ids`, whose constants are initializers."""
+    """A model with input `ids` and constants as initializers."""
     kind = helper.np_dtype_to_tensor_dtype(constants["table"].dtype)
     graph = helper.make_graph(
         nodes,
@@ -52,7 +52,7 @@ def run(model, ids, with_inlay=True, optimised=True):
 
 
 def check(model, ids, count=1):
-    """Fuses a model, whose results must not change, and returns what was replaced."""
+    """Fuses a model, checks that its results don't change, and returns the fused layers."""
     expected = run(model, ids, with_inlay=False)
     fused = inlay.onnx.fuse(model)
     assert len(fused) == count
@@ -105,7 +105,7 @@ def test_shapes_of_ids(ids):
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 @pytest.mark.parametrize("id_type", ["int32", "int64"])
 def test_types(dtype, id_type):
-    """Sums of float16 are rounded once, unlike those of ONNX Runtime."""
+    """Sums of float16 are rounded once, unlike in ONNX Runtime."""
     constants = {"table": TABLE.astype(dtype), "scale": numpy.array([2], dtype), "positions": ROWS.astype(dtype)}
     nodes = [GATHER, node("Mul", "x scale", "z"), node("Add", "z positions", "y")]
     model = model_of(nodes, constants, id_type=helper.np_dtype_to_tensor_dtype(numpy.dtype(id_type)))
@@ -116,7 +116,7 @@ def test_types(dtype, id_type):
 
 
 def test_bfloat16():
-    """NumPy does not know the type, so the graph widens it, which the node does too: nothing is rounded."""
+    """NumPy doesn't have the type, so the graph widens the result. The node does too: nothing is rounded."""
     table = (TABLE.view("u4") & 0xFFFF0000).view("f4")
     nodes = [GATHER, node("Mul", "x scale", "z"), node("Cast", "z", "y", to=TensorProto.FLOAT)]
     model = model_of(nodes, {"table": table, **SCALE})
@@ -137,7 +137,7 @@ def test_constants_that_are_nodes():
 
 
 def test_rows_cut_from_a_longer_table():
-    """As modules export that cut their positions to the length of the sequence."""
+    """An export of a module that slices its positions to the length of the sequence."""
     constants = {"table": TABLE, **SCALE, "all": RNG.standard_normal((1, 30, 12)).astype("f4")}
     constants |= {"zero": numpy.array([0]), "axis": numpy.array([1])}
     nodes = [
@@ -169,7 +169,7 @@ def test_two_layers():
 
 
 MUL, ADD = node("Mul", "x scale", "y"), node("Add", "x positions", "y")
-# Nodes and constants, options of the model, and what ended the layer, of which the first node alone is replaced.
+# Nodes and constants, options of the model, and the end of the layer. Only the first node is replaced.
 ENDED = {
     "a gather alone": ([node("Gather", "table ids", "y")], {}, {}, "y is an output of the graph"),
     "a result that is an output": ([GATHER, MUL], SCALE, {"outputs": ("y", "x")}, "x is an output of the graph"),
@@ -294,7 +294,7 @@ def test_domains_without_an_opset_import(inside):
 
 
 def test_models_of_any_size(monkeypatch):
-    """ONNX infers shapes of 2 GiB at most, which data need not fit: in initializers, Constant nodes and subgraphs."""
+    """ONNX infers shapes only up to 2 GiB. Data in initializers, Constant nodes and subgraphs can be larger."""
     sizes, infer_shapes = [], onnx.shape_inference.infer_shapes
     monkeypatch.setattr(
         onnx.shape_inference,
@@ -374,7 +374,7 @@ CONSTANTS = {**BERT, "gamma": GAMMA, "two": numpy.float32(2), "epsilon": numpy.f
 
 
 def near(model, ids, count=1):
-    """Fuses a model with norms, whose results are rounded otherwise. ONNX Runtime takes other nodes for norms too."""
+    """Fuses a model with norms. Their results are rounded differently; ONNX Runtime replaces norm nodes too."""
     expected = run(model, ids, with_inlay=False, optimised=False)
     fused = inlay.onnx.fuse(model)
     assert len(fused) == count
@@ -386,7 +386,7 @@ def near(model, ids, count=1):
 @pytest.mark.parametrize("sums", [("x p", "u s"), ("s x", "p u")])
 @pytest.mark.parametrize("norm", NORMS)
 def test_bert(sums, norm):
-    """Positions are listed once for all sequences. Sums are in the order of the graph."""
+    """All sequences share positions. Sums keep the order of the graph."""
     nodes = [*TERMS, node("Add", sums[0], "u"), node("Add", sums[1], "z"), *NORMS[norm]]
     names = {name for n in nodes for name in n.input}
     (fused,) = near(model := model_of(nodes, {name: CONSTANTS[name] for name in names & CONSTANTS.keys()}), IDS)
@@ -402,7 +402,7 @@ def test_order_of_sums(sums):
     check(model_of(nodes, BERT), IDS)
 
 
-# Ids of positions for all sequences, and where they come from.
+# Position ids shared by all sequences, and their source.
 PLACES_OF = {
     "a constant": ("places", {"places": numpy.arange(4)[None]}, ()),
     "one dimension": ("places", {"places": numpy.arange(4)}, ()),
@@ -416,7 +416,7 @@ PLACES_OF = {
 @pytest.mark.parametrize("add", ["x p", "p x"])
 @pytest.mark.parametrize("kind", ["f4", "f2"])
 def test_more_positions_than_tokens(place, add, kind):
-    """Positions are a term of the tokens though their table has more rows, as only ids of tokens are [batch, length]."""
+    """Positions are a term even if their table has more rows, since only token ids are [batch, length]."""
     name, constants, shape = PLACES_OF[place]
     positions = RNG.standard_normal((70, 12)).astype("f4").astype(kind)
     nodes = [node("Gather", f"positions {name}", "h"), node("Cast", "h", "p", to=TensorProto.FLOAT), GATHER]
@@ -431,7 +431,7 @@ def test_more_positions_than_tokens(place, add, kind):
 
 
 def test_ids_that_may_be_of_one_sequence():
-    """Ids of a batch are no term of a lookup by ids of one sequence."""
+    """A lookup by ids of a batch isn't a term of a lookup by ids of one sequence."""
     nodes = [TERMS[1], node("Gather", "table ids", "x"), node("Neg", "x", "w"), node("Add", "p w", "y")]
     model = model_of(nodes, {"table": TABLE, "positions": ROWS, "places": PLACES})
     fusion = inlay.onnx.fuse(model)
@@ -442,7 +442,7 @@ def test_ids_that_may_be_of_one_sequence():
 
 
 def test_a_lookup_that_was_replaced_before():
-    """It is a term as other tensors are."""
+    """It is a term like other tensors."""
     rows = RNG.standard_normal((70, 12)).astype("f4")
     nodes = [node("Gather", "positions places", "p"), node("Neg", "ids", "n"), node("Neg", "n", "m")]
     nodes += [node("Gather", "table m", "x"), node("Add", "x p", "y")]
@@ -462,7 +462,7 @@ def test_a_lookup_and_a_tensor(rows):
 
 @pytest.mark.parametrize("options", [{}, {"start": 1, "end": 2}])
 def test_shapes_of_results_inside(options):
-    """Exporters take the length from a result; it is that of the ids."""
+    """Exporters take the length from a result. It equals the length of the ids."""
     one = {"one": numpy.array([1]), "zero": numpy.array([0]), "axis": numpy.array([1]), "all": numpy.arange(9)[None]}
     nodes = [
         GATHER,
@@ -481,7 +481,7 @@ def test_shapes_of_results_inside(options):
     left = model_of([GATHER, node("Shape", "x", "y", start=2), node("Neg", "x", "w")], BERT, outputs=("w",))
     (fused,) = inlay.onnx.fuse(left)
     assert fused.end == "x is used by Shape y, Neg w"
-    shape = node("Shape", "x", "s", start=-2, end=2)  # whose dimensions count from the end of a result, not of ids
+    shape = node("Shape", "x", "s", start=-2, end=2)  # counts dimensions from the end of the result, not of ids
     nodes = [GATHER, shape, MUL, node("Expand", "row s", "w")]
     (fused,) = check(model_of(nodes, BERT | SCALE | {"row": numpy.ones(1, "f4")}, outputs=("y", "w")), IDS)
     assert fused.output == "x"
@@ -517,7 +517,7 @@ def test_norms_that_are_left(case):
 
 
 def test_casts():
-    """A table of float16 is widened before the sum, its positions likewise, and the result is narrowed."""
+    """A float16 table and its positions are widened before the sum, and the result is narrowed."""
     constants = {**CONSTANTS, "table": TABLE.astype("f2"), "positions": ROWS.astype("f2"), "h": numpy.float32(3)}
     nodes = [
         GATHER,
@@ -545,7 +545,7 @@ def test_casts_of_a_term_that_truncate(kind):
 
 
 def test_wide_norms():
-    """16-bit results of norms have at most 4096 columns."""
+    """Norms with 16-bit results support at most 4096 columns."""
     table, gamma = RNG.standard_normal((5, 4100)).astype("f4"), RNG.standard_normal(4100).astype("f4")
     norm, cast = node("LayerNormalization", "x gamma", "y"), node("Cast", "y", "z", to=TensorProto.FLOAT16)
     (fused,) = inlay.onnx.fuse(model_of([GATHER, norm, cast], {"table": table, "gamma": gamma}, outputs="z"))
@@ -567,7 +567,7 @@ NEW_NAMES = ["s_dim", "s_ids", "y_position_shape", "y_position_ids", "gamma_floa
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_names_that_are_taken(inside):
-    """By other tensors of the graph, or of a subgraph, where a name may not hide one outside."""
+    """Names used by other tensors of the graph or a subgraph, where a name must not shadow an outer one."""
     nodes = [
         node("GatherBlockQuantized", "table ids scales", "x", block_size=32),
         node("Shape", "x", "s"),
@@ -660,7 +660,7 @@ BITS = {"uint8": (4, 8), "uint4": (4,), "int4": (4,)}
 
 
 def blocks_of(kind, bits, group, dim, zeros, scales_type, axis):
-    """A model of GatherBlockQuantized alone, whose rows end in a part of a group if dim is no multiple of it."""
+    """A model with only GatherBlockQuantized. Rows end in a partial group if dim isn't a multiple of it."""
     number = {"uint8": TensorProto.UINT8, "uint4": TensorProto.UINT4, "int4": TensorProto.INT4}[kind]
     packed = 8 // bits if kind == "uint8" else 1
 
@@ -687,7 +687,7 @@ def blocks_of(kind, bits, group, dim, zeros, scales_type, axis):
 
 @pytest.mark.parametrize("kind", BITS)
 def test_gather_block_quantised_of_every_shape(kind):
-    """What ONNX Runtime runs has the same bits afterwards, or is left with a reason."""
+    """Models that ONNX Runtime can run keep their bits, or are left with a reason."""
     counts = collections.Counter()
     ids = numpy.array([[1, 4, -1, 0, -5]])
     for bits, group, dim, zeros, scales_type, axis in itertools.product(
@@ -697,7 +697,7 @@ def test_gather_block_quantised_of_every_shape(kind):
         before = model.SerializeToString()
         try:
             (expected,) = run(model, ids)
-        except (ERRORS.InvalidGraph, ERRORS.Fail):  # not every version of ONNX Runtime has every kind
+        except (ERRORS.InvalidGraph, ERRORS.Fail):  # not all versions of ONNX Runtime have all kinds
             continue
         fusion = inlay.onnx.fuse(model)
         counts["fused"] += len(fusion)
@@ -710,7 +710,7 @@ def test_gather_block_quantised_of_every_shape(kind):
 
 @pytest.mark.parametrize("name, shape", [("scales", (50, 2)), ("scales", (50,)), ("zeros", (51,))])
 def test_groups_that_do_not_fit(name, shape):
-    """In a model that somebody wrote. The operator reads no byte behind an array."""
+    """Inconsistent arrays in a handwritten model. The operator never reads out of bounds."""
     arrays = {"table": numpy.zeros((50, 48), "u1"), "scales": numpy.ones((50, 3), "f4")}
     arrays["zeros"] = numpy.zeros((50, 2), "u1")
     arrays[name] = numpy.zeros(shape, arrays[name].dtype)
@@ -753,7 +753,7 @@ def test_gather_block_quantised_that_is_left(attribute, computed, reason):
 
 
 def unload(model, *names):
-    """Says that constants are in another file, as those of onnx.load(..., load_external_data=False) are."""
+    """Marks constants as external data, as after onnx.load(..., load_external_data=False)."""
     for tensor in model.graph.initializer:
         if tensor.name in names:
             onnx.external_data_helper.set_external_data(tensor, "weights", length=len(tensor.raw_data))
@@ -777,7 +777,7 @@ def test_groups_that_are_not_loaded(name):
 
 @pytest.mark.parametrize("name", ["scale", "gamma", "epsilon"])
 def test_numbers_that_are_not_loaded(name):
-    """A layer ends before what must be read. Tables and vectors of float32 need not be."""
+    """A layer ends before a constant that must be read. float32 tables and vectors needn't be."""
     norm = NORMS["Pow and Div"]
     nodes = [GATHER, node("Mul", "x scale", "z"), *norm]
     constants = {**CONSTANTS, **SCALE, "table": TABLE.astype("f2"), "beta": BETA.astype("f2")}
@@ -833,7 +833,7 @@ def test_bad_ids(ids, text):
 @pytest.mark.parametrize("kind", ["int32", "int64"])
 @pytest.mark.parametrize("negative", ["ids", "places", "kinds"])
 def test_negative_ids(negative, kind):
-    """They count from the end of each table, as those of Gather do."""
+    """They count from the end of each table, like in Gather."""
     feeds = {"ids": IDS, "places": PLACES + 0 * IDS, "kinds": KINDS}
     feeds[negative] = feeds[negative] - {"ids": 50, "places": 4, "kinds": 3}[negative] * (IDS % 2)
     assert feeds[negative].min() < 0 <= feeds[negative].max()
@@ -858,7 +858,7 @@ def test_too_many_dimensions():
 
 
 def test_nodes_without_a_scale():
-    """fuse() always writes the attribute; a model that somebody wrote must have it too."""
+    """fuse() always writes the attribute. A handwritten model must have it too."""
     model = fused_model()
     del model.graph.node[0].attribute[:]
     with pytest.raises(Exception, match="scale"):
@@ -866,7 +866,7 @@ def test_nodes_without_a_scale():
 
 
 def test_threads(threads):
-    """One session in four threads of Python, with two of the package."""
+    """One session in four Python threads, with two threads of the package."""
     table = RNG.standard_normal((100, 256)).astype("f4")
     model = model_of([GATHER, node("Mul", "x scale", "y")], {"table": table, "scale": numpy.float32(2)})
     inlay.onnx.fuse(model)

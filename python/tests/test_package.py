@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The package itself: what the binary exports and needs, its files, pictures, and the examples of the documents."""
+"""The package itself: symbols of the binary, files, pictures, and the examples in the docs."""
 
 import doctest
 import importlib
@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def symbols(*options):
-    """Lines of nm, or a skip where binutils are missing."""
+    """Returns lines of nm. Skips the test without binutils."""
     try:
         run = subprocess.run(["nm", *options, inlay._core.__file__], capture_output=True, text=True, check=True)
     except FileNotFoundError:
@@ -32,18 +32,18 @@ def test_exports():
 
 
 def test_only_the_stable_abi_of_python():
-    """Functions of CPython that the module uses, beside the list that CPython keeps stable; its suffix says so."""
+    """The module uses only CPython's stable ABI, as its suffix promises."""
     if ".abi3." not in inlay._core.__file__:
         pytest.skip("this build is for one version of CPython")
     used = {line.split()[-1] for line in symbols("-D", "--undefined-only")}
     private = {name for name in used if name.startswith("_Py")}
-    # These are stable too: headers of the limited API make names of them.
+    # These are stable too: macros of the limited API call them.
     stable = {"_Py_Dealloc", "_Py_NoneStruct", "_Py_TrueStruct", "_Py_FalseStruct", "_PyObject_New"}
     assert {name for name in private - stable if not name.endswith("_SizeT")} == set()
 
 
 def test_old_libraries_suffice():
-    """No symbol of glibc later than 2.17, nor anything of C++."""
+    """No symbols of glibc after 2.17, and none of C++."""
     versions = set(re.findall(r"@GLIBC_([0-9.]+)", "\n".join(symbols("-D", "--undefined-only"))))
     assert versions and max(tuple(map(int, version.split("."))) for version in versions) <= (2, 17)
     assert not re.search(r"GLIBCXX|CXXABI", "\n".join(symbols("-D")))
@@ -77,7 +77,7 @@ def test_import_needs_no_numpy():
 
 
 def test_other_interpreters_are_refused():
-    """And the first one does not notice that they tried."""
+    """A failed import doesn't affect the first interpreter."""
     attempt = "try:\n    import inlay\nexcept ImportError as error:\n    print(error)"
     code = (
         "import inlay, numpy, sys\n"
@@ -106,7 +106,7 @@ def test_import_takes_no_matplotlib():
 
 
 def test_keep_memory():
-    """In a process of its own, since it is for good: a large array that was freed needs no new pages."""
+    """A large array reuses freed pages. Runs in its own process, since the setting is permanent."""
     code = (
         "import inlay, numpy, resource\n"
         "faults = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
@@ -136,7 +136,7 @@ try:
     import matplotlib.pyplot
     matplotlib.use("agg")
     figure = matplotlib.pyplot.figure()
-    figure.canvas.draw()  # matplotlib has made its cache of fonts
+    figure.canvas.draw()  # matplotlib writes its font cache
 except ImportError:
     matplotlib = None
 def refuse(event, arguments):
@@ -161,7 +161,7 @@ inlay.quantize(numpy.ones((4, 32), "f4"), "i8")
 
 
 def test_writes_no_file(tmp_path):
-    """In a process of its own, since a hook is for good."""
+    """Runs in its own process, since a hook is permanent."""
     subprocess.run([sys.executable, "-c", WRITES_NO_FILE], check=True, cwd=tmp_path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["rows.npy"]
 
@@ -174,7 +174,7 @@ def importable(package):
     return True
 
 
-# Pages whose examples all need packages beside NumPy; others name them behind the language of a block.
+# Pages with examples that all need packages in addition to NumPy. Other pages name them after the language of a block.
 NEEDS = {"docs/pytorch.md": ["torch"], "docs/jax.md": ["jax"], "docs/onnx.md": ["onnx", "onnxruntime"]}
 FOLDERS = [".", "docs", "docs/guides", "docs/site", "examples"]
 PAGES = [str(page.relative_to(ROOT)) for folder in FOLDERS for page in sorted((ROOT / folder).glob("*.md"))
@@ -183,7 +183,7 @@ PAGES = [str(page.relative_to(ROOT)) for folder in FOLDERS for page in sorted((R
 
 @pytest.mark.parametrize("page", PAGES)
 def test_examples_of_documents(page, monkeypatch):
-    """Runs the Python of a page from top to bottom; what it prints is what stands in the page.
+    """Runs the Python code of a page from top to bottom. Its output must match the page.
 
     Words after the language of an example are packages without which it is left out.
     """

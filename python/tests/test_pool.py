@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Outputs from the pool: reused when the last reference is gone, capped, trimmed, and safe in the child of a fork."""
+"""Outputs from the pool: reused after the last reference, limited, trimmed, and safe in the child of a fork."""
 
 import gc
 import os
@@ -18,7 +18,7 @@ HUGE = int(STATED.read_text(encoding="ascii")) if STATED.exists() else os.syscon
 
 
 def output(mebibytes):
-    """A new output of that size, whose address tells blocks apart."""
+    """A new output of this size. Its address identifies the block."""
     return inlay.Layer(numpy.ones((2, 1024), "f4"))(numpy.ones(mebibytes * 256, "i8"))
 
 
@@ -141,7 +141,7 @@ def test_failed_allocations(pool):
 
 
 def in_child(work):
-    """Runs a function in the child of a fork, and returns whether it was true there."""
+    """Runs a function in the child of a fork. Returns True if it returned true there."""
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -182,7 +182,7 @@ def test_the_child_of_a_fork_has_threads(threads):
 
 
 def flags_of(place):
-    """The flags that the kernel shows for the mapping with that address."""
+    """Returns the kernel's flags of the mapping at an address."""
     within = False
     with open("/proc/self/smaps", encoding="ascii") as file:
         for line in file:
@@ -211,7 +211,7 @@ def test_outputs_of_quantize_and_random_return_too(pool):
 
 
 def test_results_do_not_show_old_memory(pool, rng):
-    """A block that was used before holds the result of the new call alone."""
+    """A reused block contains only the result of the new call."""
     table = rng.standard_normal((50, 96)).astype("f4")
     y = inlay.Layer(table)(rng.integers(0, 50, 400))
     y[:] = numpy.nan

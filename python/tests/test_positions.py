@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sinusoids against the C library's golden hashes, extended precision and frameworks' formulas; rotary tables."""
+"""Sinusoids compared with golden hashes, extended precision and formulas of frameworks; rotary tables."""
 
 import hashlib
 import math
@@ -38,7 +38,7 @@ def test_golden_hashes(fields, rows, options):
     consecutive = numpy.arange(first, first + n)
     table = inlay.sinusoid(consecutive, dim, **options)
     assert hashlib.sha256(table.tobytes()).hexdigest() == expected[1]
-    # A list is computed in another way, and has the same bits.
+    # A list is computed differently but has the same bits.
     shuffled = numpy.random.default_rng(1).permutation(n)
     assert inlay.sinusoid(consecutive[shuffled], dim, **options).tobytes() == table[shuffled].tobytes()
 
@@ -82,7 +82,7 @@ def test_recipes_have_their_layouts():
     angles = positions[:, None].astype("f4") * frequencies
     whisper = numpy.concatenate([numpy.sin(angles), numpy.cos(angles)], -1)
     y = inlay.sinusoid(positions, 16, recipe="fairseq")
-    assert numpy.abs(y - whisper).max() < 2e-5  # exp of NumPy need not be correctly rounded
+    assert numpy.abs(y - whisper).max() < 2e-5  # NumPy's exp() isn't correctly rounded
     assert numpy.abs(y - inlay.sinusoid(positions, 16)).max() > 0.5
     split = inlay.sinusoid(positions, 16, layout="split")
     numpy.testing.assert_array_equal(split[:, 8:], inlay.sinusoid(positions, 16)[:, 1::2])
@@ -186,7 +186,7 @@ def test_rotary_scaling_of_a_model():
 ORIGINAL = "original_max_position_embeddings"
 NTK = [10000 ** (-i / 4) * 3 ** (-i / 3) for i in range(4)]
 PLAIN = [10000 ** (-i / 4) for i in range(4)]
-# What a scaling needs, its frequencies of 8 columns and their factor, by the formulas of transformers.
+# Required keys of a scaling, its frequencies for 8 columns and their factor by the formulas of transformers.
 COMPLETE = {
     "linear": ({"factor": 4}, [f / 4 for f in PLAIN], 1),
     "ntk": ({"factor": 3}, NTK, 1),
@@ -204,7 +204,7 @@ COMPLETE = {
 
 @pytest.mark.parametrize("kind", COMPLETE)
 def test_nothing_is_invented(kind):
-    """Without one of its numbers a scaling is an error that names the key, and with all it is its formula."""
+    """A scaling with all keys gives its formula. Without one of them, the error names the key."""
     entry, frequencies, attention = COMPLETE[kind]
     scaling = {"rope_type": kind, "rope_theta": 10000.0, **entry}
     cos, sin = inlay.rotary([0, 1], 8, scaling=scaling, layout="pairs")
@@ -232,7 +232,7 @@ def same(first, second):
 
 
 def test_configurations():
-    """What an entry lacks is taken from its configuration as transformers takes it."""
+    """Keys that an entry lacks are taken from its configuration like in transformers."""
     yarn = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 1e6}
     wanted = inlay.rotary([1, 2], 8, scaling={**yarn, ORIGINAL: 512})
     for name in ("rope_parameters", "rope_scaling"):
@@ -288,7 +288,7 @@ def test_real_positions_in_rotary():
     same(three, inlay.rotary([0.5], 8))
 
 
-# Entries rope_scaling and rope_parameters of models, and their rotary columns.
+# Entries rope_scaling or rope_parameters of models, and their rotary columns.
 MROPE = {
     "Qwen2-VL": ({"type": "mrope", "mrope_section": [16, 24, 24]}, 128),
     "Qwen2.5-VL, saved": ({"rope_type": "default", "type": "default", "mrope_section": [16, 24, 24]}, 128),
@@ -316,8 +316,8 @@ MROPE = {
 
 
 def recompose(tables, section, interleaved):
-    """Takes each frequency from one of tables [3, ..., dim / 2], as recomposition_frequencies() of transformers 5.23
-    does: that of Qwen2VLRotaryEmbedding, and that of Qwen3VLTextRotaryEmbedding for interleaved ones."""
+    """Takes each frequency from one of the tables [3, ..., dim / 2], like recomposition_frequencies() of transformers
+    5.23 in Qwen2VLRotaryEmbedding, or in Qwen3VLTextRotaryEmbedding if interleaved."""
     if not interleaved:
         parts = numpy.split(tables, numpy.cumsum(section)[:-1], axis=-1)
         return numpy.concatenate([part[i % 3] for i, part in enumerate(parts)], -1)
@@ -404,7 +404,7 @@ def test_rotary_errors(arguments, error, text):
 
 
 def test_the_tutorial_of_keras():
-    """Its layer of fixed weights for words and positions, to the 8 decimals that it printed."""
+    """Its layer with fixed weights for words and positions, to the 8 decimals that it printed."""
     lines = (pathlib.Path(__file__).parents[2] / "tests/data/keras-tutorial-part-2.txt").read_text(encoding="utf-8")
     ids = [[int(n) for n in line.split()[1:]] for line in lines.splitlines() if line.startswith("ids")]
     out = [[float(n) for n in line.split()[1:]] for line in lines.splitlines() if line.startswith("out")]

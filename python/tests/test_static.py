@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""inlay.StaticEmbedding: the folders of three packages, what each leaves out of a text, and errors."""
+"""inlay.StaticEmbedding: the folders of three packages, tokens that each skips, and errors."""
 
 import json
 import pathlib
@@ -24,9 +24,9 @@ def save_tokenizer(path, unknown="[UNK]"):
         tokenizers.models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token=unknown)
     )
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    tokenizer.enable_padding(pad_id=1, pad_token="the")  # which encode() must not heed
+    tokenizer.enable_padding(pad_id=1, pad_token="the")  # encode() must ignore this
     if path.parent.name == "tokenizers":
-        tokenizer.enable_truncation(1)  # nor WordLlama's this
+        tokenizer.enable_truncation(1)  # WordLlama must ignore this
     path.parent.mkdir(exist_ok=True)
     tokenizer.save(str(path))
 
@@ -61,7 +61,7 @@ def model2vec(folder, config=None, **tensors):
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_model2vec(tmp_path, rows, normalize, threads):
-    """Unknown tokens are left out. Batches of two texts, of which one has no tokens."""
+    """Unknown tokens are skipped. In each batch of two texts, one has no tokens."""
     model = inlay.StaticEmbedding.open(model2vec(tmp_path, {"normalize": normalize}, embeddings=rows))
     assert model.kind == "model2vec" and model.tokenizer.truncation["max_length"] == 512
     y = model.encode(TEXTS, batch_size=2, threads=threads)
@@ -85,7 +85,7 @@ def test_model2vec_of_int8_with_mapping_and_weights(tmp_path, rng):
 
 
 def test_the_longest_text(tmp_path, rows):
-    """512 tokens of model2vec, unknown ones among them, of the first 512 * 3 characters: 3 is the median token's."""
+    """model2vec takes 512 tokens, including unknown ones, from 512 * 3 characters: 3 is the median token length."""
     model = inlay.StaticEmbedding.open(model2vec(tmp_path, embeddings=rows))
     long = "a " * 300 + "is " * 400
     assert numpy.diff(model.tokenize([long, "row"])[1]).tolist() == [512, 1]
@@ -108,7 +108,7 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("case", UNKNOWN)
 def test_unknown_tokens(case):
-    """Those of Unigram are named by their id. A token of no characters is none."""
+    """Unigram names its unknown token by id. An empty token doesn't count."""
     tokenizer, unknown = tokenizers.Tokenizer(UNKNOWN[case][0]), UNKNOWN[case][1]
     layer = inlay.Layer(numpy.zeros((3, 4), F4), pooling="mean")
     (kept,) = ids_by(tokenizer, ["a?zb"])
@@ -120,7 +120,7 @@ def test_unknown_tokens(case):
 @pytest.mark.parametrize("place", ["", "0_StaticEmbedding"])
 @pytest.mark.parametrize("normalize", [False, True])
 def test_sentence_transformers(tmp_path, rows, place, normalize):
-    """Unknown tokens are rows as others, and texts have any length."""
+    """Unknown tokens have rows like other tokens, and texts have any length."""
     save_tokenizer(tmp_path / place / "tokenizer.json")
     write(tmp_path / place / "model.safetensors", safetensors({"embedding.weight": rows}))
     kinds = ["StaticEmbedding", "Normalize"][: 1 + normalize]
@@ -133,7 +133,7 @@ def test_sentence_transformers(tmp_path, rows, place, normalize):
 
 
 def test_wordllama(tmp_path, rows):
-    """Ids behind the table take its last row."""
+    """Ids past the end of the table take its last row."""
     save_tokenizer(tmp_path / "tokenizers" / "any_tokenizer_config.json")
     (tmp_path / "weights").mkdir()
     write(tmp_path / "weights" / "any.safetensors", safetensors({"embedding.weight": rows[:8].astype("f2")}))
@@ -152,7 +152,7 @@ NORMALIZERS = ["BertNormalizer", "Lowercase", "NFC", "NFKC", "NFKD", "StripAccen
 
 
 def trained(model, normalizer, splitter, added=("[m]",)):
-    """A tokenizer of characters and the pieces above."""
+    """A tokenizer with characters and the pieces above."""
     kinds, trainers = tokenizers.models, tokenizers.trainers
     made = {
         "WordPiece": (kinds.WordPiece(unk_token="[UNK]"), trainers.WordPieceTrainer),
@@ -175,7 +175,7 @@ def ids_by(tokenizer, texts):
 @pytest.mark.parametrize("normalizer", NORMALIZERS)
 @pytest.mark.parametrize("splitter", ["BertPreTokenizer", "Whitespace", "WhitespaceSplit"])
 def test_parts_have_the_tokens_of_the_text(model, normalizer, splitter, rng, monkeypatch):
-    """Texts cut at spaces, most of whose parts were met before; all kinds of Unicode; too many parts to keep."""
+    """Texts split at spaces, mostly cached parts; all kinds of Unicode; more parts than the cache holds."""
     tokenizer = trained(model, normalizer, splitter)
     tokenizer.enable_truncation(20)
     layer = inlay.Layer(numpy.zeros((tokenizer.get_vocab_size(), 4), F4), pooling="mean")
@@ -193,7 +193,7 @@ def test_parts_have_the_tokens_of_the_text(model, normalizer, splitter, rng, mon
 
 
 def test_parts_that_a_truncation_cuts():
-    """Only the whole tokens of a part are kept."""
+    """Only complete parts are cached."""
     tokenizer = trained("BPE", None, "Whitespace")
     encoder = inlay.StaticEmbedding(inlay.Layer(numpy.zeros((300, 4), F4), pooling="mean"), tokenizer)
     texts = ["of ofwbofwbofwb 3", "ofwbofwbofwb"]
@@ -209,7 +209,7 @@ def test_parts_that_a_truncation_cuts():
 
 
 def test_texts_that_are_not_cut():
-    """Where a token may hold a space, or depend on where it stands, whole texts are encoded."""
+    """If tokens can contain spaces or depend on their place, whole texts are encoded."""
     layer = inlay.Layer(numpy.zeros((300, 4), F4), pooling="mean")
     whole = [trained("BPE", None, "Metaspace"), trained("BPE", None, "ByteLevel"), trained("BPE", "NFC", "Digits")]
     whole += [trained("BPE", "NFC", "Whitespace", added) for added in (["of the"], ["東京"])]
@@ -281,7 +281,7 @@ def test_folders_that_are_missing(tmp_path):
 
 @pytest.mark.parametrize("count, mapped", [(0, False), (9, False), (1, True), (9, True)])
 def test_tables_smaller_than_the_vocabulary(tmp_path, rows, count, mapped):
-    """An error when the model is opened, not when a text has the token."""
+    """The error is raised on opening, not when a text has the token."""
     tensors = {"mapping": numpy.zeros(count, "i8")} if mapped else {}
     folder = model2vec(tmp_path, embeddings=rows if mapped else rows[:count], **tensors)
     with pytest.raises(ValueError, match=rf"tokenizer\.json has ids to 9, and .*model\.safetensors has {count}: "):
@@ -294,7 +294,7 @@ def test_mappings_behind_the_table(tmp_path, rows):
 
 
 def test_the_row_of_the_unknown_token_is_not_needed(tmp_path, rows):
-    """model2vec leaves it out of every text."""
+    """model2vec skips it in all texts."""
     folder = model2vec(tmp_path, embeddings=rows[:9])
     save_tokenizer(folder / "tokenizer.json", unknown=WORDS[9])
     model = inlay.StaticEmbedding.open(folder)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of every element type, against what their bytes stand for; quantising and random tables."""
+"""Tables of all element types, compared with values decoded in NumPy; quantized and random tables."""
 
 import copy
 import hashlib
@@ -17,7 +17,7 @@ HALF = numpy.float16
 
 
 def nibbles(data):
-    """Two 4-bit numbers of each byte, the lower half first."""
+    """The two 4-bit numbers of each byte, the lower half first."""
     return numpy.stack([data & 15, data >> 4], -1).reshape(*data.shape[:-1], -1)
 
 
@@ -215,7 +215,7 @@ def test_errors(table, make, error, text):
 
 @pytest.mark.parametrize("name", ["float16", "i8", "u4_rowwise", "u4_grouped", "i8_grouped", "e2m1_f32", "q8_0"])
 def test_copies(rng, name):
-    """Tables are copied and pickled with all that describes them, shards too."""
+    """Tables, including shards, are copied and pickled with all their properties."""
     table = inlay.quantize(rng.standard_normal((6, 64)).astype(f4), name, zeros="grouped" in name)
     shard = {"scales": table.scales, "zeros": table.zeros, "dim": table.dim, "group": table.group}
     shard = inlay.Table(table.data, name, first_row=10, vocab=20, **shard)
@@ -230,7 +230,7 @@ def test_copies(rng, name):
 
 
 def test_random_tables_have_the_bits_of_the_c_library():
-    """Three of the tables whose hashes tests/test_random.c checks on every machine."""
+    """Three of the tables with hashes in tests/test_random.c."""
     file = pathlib.Path(__file__).parents[2] / "tests" / "random_sha256.inc"
     hashes = re.findall(r'"([0-9a-f]{64})"', file.read_text(encoding="utf-8"))
     specs = {
@@ -260,7 +260,7 @@ def test_random_distributions():
 
 @pytest.mark.parametrize("package", ["numpy", "torch", "jax.numpy"])
 def test_tables_without_rows(package):
-    """They are tables in which no id is; rows without columns are none."""
+    """Tables without rows are allowed, rows without columns aren't."""
     package = pytest.importorskip(package)
     table = inlay.Table(package.zeros((0, 8), dtype=package.float32))
     assert (table.rows, table.dim) == (0, 8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Calls from many threads: no wrong row, no leak, and other threads run meanwhile. --soak 600 takes ten minutes."""
+"""Calls from many threads: correct rows, no leaks, and other threads keep running. --soak 600 takes ten minutes."""
 
 import os
 import random
@@ -21,7 +21,7 @@ def resident_bytes():
 
 
 class Caller:
-    """One thread of random calls, which keeps some of its outputs, drops them at random, and judges every row."""
+    """A thread of random calls. It keeps some outputs, drops them at random, and checks all rows."""
 
     def __init__(self, seed, shared):
         self.random, self.numpy = random.Random(seed), numpy.random.default_rng(seed)
@@ -88,7 +88,7 @@ def test_soak(request, rng, threads, pool):
     running = [threading.Thread(target=caller.run, args=(begin + seconds,)) for caller in callers]
     for thread in running:
         thread.start()
-    time.sleep(seconds / 4)  # the pool and malloc have what they need by then
+    time.sleep(seconds / 4)  # by then, the pool and malloc() have warmed up
     early = resident_bytes()
     sizes = []
     while not sizes or time.monotonic() < begin + seconds * 0.95:
@@ -111,8 +111,8 @@ def test_soak(request, rng, threads, pool):
 
 @pytest.mark.parametrize("options", [{"norm": inlay.LayerNorm()}, {"pooling": "mean"}], ids=["norm", "pooling"])
 def test_other_threads_run_during_large_calls(rng, options):
-    """Calls of 128 KiB and more release the GIL: a thread that counts is not stopped by long ones. With pooling the rows
-    that are added count, not the one that is written."""
+    """Calls of 128 KiB and more release the GIL, so a counting thread keeps running. With pooling, the size of the rows
+    that are read counts, not of the written row."""
     table = rng.standard_normal((1000, 1024)).astype("f4")
     layer = inlay.Layer(table, **options)
     ids = rng.integers(0, 1000, 60000)
@@ -132,7 +132,7 @@ def test_other_threads_run_during_large_calls(rng, options):
 
     thread = threading.Thread(target=count)
     thread.start()
-    # The machine may be busy with something else during a call, but hardly during all of them.
+    # Other work may interfere with a call, but hardly with all of them.
     during = max(ticks_during_a_call() for _ in range(30))
     stop.set()
     thread.join()
@@ -140,7 +140,7 @@ def test_other_threads_run_during_large_calls(rng, options):
 
 
 def test_executors_are_shared(rng):
-    """Calls that find the package's threads busy do their work alone, with the same result."""
+    """If the package's threads are busy, a call runs alone with the same result."""
     table = rng.standard_normal((1000, 512)).astype("f4")
     layer = inlay.Layer(table, scale=2, threads=4)
     ids = rng.integers(0, 1000, (8, 256))
@@ -161,7 +161,7 @@ def test_executors_are_shared(rng):
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_threads_are_used(threads, rng, n):
-    """More of them than needed, then fewer."""
+    """More threads than needed, then fewer."""
     threads(n)
     layer = inlay.Layer(rng.standard_normal((100, 512)).astype("f4"))
     ids = rng.integers(0, 100, (64, 64))

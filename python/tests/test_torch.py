@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""inlay.torch: operators, gradients and modules beside PyTorch's own, in eager mode, compiled and exported."""
+"""inlay.torch: operators, gradients and modules compared with PyTorch's, in eager mode, compiled and exported."""
 
 import copy
 import os
@@ -67,7 +67,7 @@ def given(request):
 
 
 def with_gradients(given, dtype=torch.float32):
-    """Copies whose tables require gradients."""
+    """Returns copies with tables that require gradients."""
     return given._replace(
         **{
             name: getattr(given, name).detach().to(dtype).clone().requires_grad_()
@@ -105,14 +105,14 @@ def test_outputs(given, function):
 
 @pytest.mark.parametrize("function", [eager, operator])
 def test_gradients(given, function):
-    """Those of PyTorch's operators in double, within float32."""
+    """Results match PyTorch's operators in double, to float32 precision."""
     exact = gradients_of(operators.reference, given, torch.float64)
     for name, gradient in gradients_of(function, given).items():
         torch.testing.assert_close(gradient.double(), exact[name], rtol=1e-5, atol=1e-4, msg=name)
 
 
 def test_reference_by_differences(given):
-    """What the gradients are compared with."""
+    """Reference gradients."""
     own = with_gradients(given, torch.float64)
     names = [name for name in operators.DIFFERENTIABLE if getattr(own, name) is not None and own.padding_id < 0]
     tables = [getattr(own, name) for name in names]
@@ -121,7 +121,7 @@ def test_reference_by_differences(given):
 
 
 def backward_of(given, gradient):
-    """The arguments of the operator of gradients for those of a call."""
+    """Returns the arguments of the backward operator for the arguments of a call."""
     tables = [getattr(given, name) for name in operators.DIFFERENTIABLE[:3]]
     return (
         gradient,
@@ -147,7 +147,7 @@ def test_opcheck_of_bags(pooling):
 
 
 def test_ragged_batches():
-    """Positions begin again in each sequence, and the output is packed."""
+    """Positions restart in each sequence, and the output is packed."""
     learned, places = torch.randn(9, DIM), torch.tensor([0, 1, 2, 0, 0, 1])
     ids = torch.randint(ROWS, (6,))
     given = arguments(ids=ids, positions=learned, offsets=torch.tensor([0, 3, 3, 4, 6]))
@@ -240,7 +240,7 @@ def traced(given):
 
 
 def penalty_of(function, given, dtype=torch.float32):
-    """The gradients of a gradient penalty, to the tables and to what follows the layer."""
+    """The gradients of a gradient penalty for the tables and for later layers."""
     own = with_gradients(given, dtype)
     torch.manual_seed(3)
     weight = torch.randn(DIM, 3, dtype=torch.float64).to(dtype).requires_grad_()
@@ -255,7 +255,7 @@ def penalty_of(function, given, dtype=torch.float32):
 @pytest.mark.parametrize("function", [eager, operator, flop_counted, traced])
 def test_second_derivatives(given, function):
     if given.ids.numel() == 0:
-        given = given._replace(ids=torch.tensor([[1, 2]]))  # what follows has no derivative of nothing in PyTorch
+        given = given._replace(ids=torch.tensor([[1, 2]]))  # the next layer has no derivative for empty inputs in PyTorch
     exact = penalty_of(operators.reference, given, torch.float64)
     for name, gradient in penalty_of(function, given).items():
         torch.testing.assert_close(gradient.double(), exact[name], rtol=1e-4, atol=2e-3, msg=name)
@@ -263,7 +263,7 @@ def test_second_derivatives(given, function):
 
 @pytest.mark.parametrize("mode", ["sum", "mean"])
 def test_second_derivatives_of_bags(mode):
-    """With weights, padding and an empty bag; and third ones by the same formula."""
+    """Second and third derivatives with weights, padding and an empty bag."""
     flat, offsets, weights = torch.tensor([1, 3, 3, 2, 3, 0]), torch.tensor([0, 2, 2]), torch.rand(6)
     weights = weights if mode == "sum" else None
     counts = torch.zeros(3, 5, dtype=torch.float64)
@@ -284,7 +284,7 @@ def test_second_derivatives_of_bags(mode):
 
 
 def dual_call(function, given):
-    """The tangent of an output, of tangents of all tables."""
+    """The tangent of an output from tangents of all tables."""
     from torch.autograd import forward_ad  # pylint: disable=import-outside-toplevel
 
     with forward_ad.dual_level():
@@ -299,7 +299,7 @@ def dual_call(function, given):
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_forward_derivatives(given, enabled):
-    """Modules have them from PyTorch; the operators, which have none, do not lose them silently."""
+    """PyTorch computes them for modules. The operators raise an error instead of dropping them silently."""
     with torch.set_grad_enabled(enabled):
         torch.testing.assert_close(dual_call(eager, given), dual_call(operators.reference, given))
         with pytest.raises(NotImplementedError, match="inlay::forward has no forward-mode derivative"):
@@ -318,7 +318,7 @@ def test_forward_derivatives_of_gradients():
 
 
 def test_tables_may_change_before_backward():
-    """As with torch.nn.Embedding, unless a norm reads them again. Changed ids are an error in both."""
+    """Same as torch.nn.Embedding, unless a norm reads the tables again. Changed ids are an error in both."""
     given, zeros = with_gradients(cases()["learned"]), torch.zeros(ROWS, DIM)
     expected = gradients_of(operator, given)
     for function in (eager, operator, torch.compile(operator, backend="aot_eager")):
@@ -344,7 +344,7 @@ def test_tables_may_change_before_backward():
 
 
 def test_layers_of_one_call_do_not_tune_themselves(monkeypatch):
-    """The second call with the same tensors makes the layer that is kept."""
+    """The second call with the same tensors makes the cached layer."""
     made = []
     layer = inlay.Layer
     monkeypatch.setattr(operators, "_layers", {})
@@ -366,7 +366,7 @@ def resident_bytes():
 
 @pytest.mark.parametrize("bad", [False, True])
 def test_operators_release_their_arguments(bad):
-    """Tensors, and the boxes of optional ones, of calls that succeed and that fail."""
+    """Successful and failed calls leak no tensors and no boxes of optional ones."""
     given = cases()["bert"]._replace(start=20 if bad else 0)
 
     def call(times):
@@ -386,7 +386,7 @@ def test_operators_release_their_arguments(bad):
 
 
 def pairs():
-    """Modules of inlay, the same of PyTorch, and what both are called with."""
+    """Modules of inlay, the equivalents of PyTorch, and their arguments."""
     torch.manual_seed(2)
     ids = torch.randint(ROWS, SHAPE)
     flat, offsets, weights = torch.randint(ROWS, (30,)), torch.tensor([0, 4, 4, 20]), torch.rand(30)
@@ -444,7 +444,7 @@ def test_tables_of_nothing(rows, dim):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("padding_idx", [None, 1])
 def test_zero_bags(mode, dtype, padding_idx):
-    """Where there are ids in no bag, PyTorch crashes."""
+    """PyTorch crashes on ids without a bag."""
     options = {"mode": mode, "dtype": dtype, "padding_idx": padding_idx}
     bag = inlay.torch.EmbeddingBag(ROWS, DIM, **options)
     last = inlay.torch.EmbeddingBag(ROWS, DIM, include_last_offset=True, **options)
@@ -462,7 +462,7 @@ def test_zero_bags(mode, dtype, padding_idx):
 
 @pytest.mark.parametrize("padding_idx", [None, 61])
 def test_last_offsets_may_end_early(padding_idx):
-    """PyTorch's last bag has the ids up to the last offset, or with padding all that are left."""
+    """In PyTorch, the last bag has the ids up to the last offset, or all remaining ids with padding."""
     options = {"include_last_offset": True, "padding_idx": padding_idx}
     ours, theirs = inlay.torch.EmbeddingBag(100, 3, **options), torch.nn.EmbeddingBag(100, 3, **options)
     theirs.load_state_dict(ours.state_dict())
@@ -472,7 +472,7 @@ def test_last_offsets_may_end_early(padding_idx):
 
 
 def test_bags_refuse_offsets_as_those_of_torch_do():
-    """Also those that PyTorch reads past its arrays for: decreasing and negative ones."""
+    """Includes decreasing and negative offsets, for which PyTorch reads out of bounds."""
     ids, options = torch.arange(6), {"include_last_offset": True}
     for offsets in ([1, 3], [0, 9], [[0, 2]]):
         message = message_of(lambda: torch.nn.EmbeddingBag(ROWS, DIM)(ids, torch.tensor(offsets)))  # pylint: disable=W0640
@@ -507,7 +507,7 @@ def test_memory_of_tables_is_freed(change, make):
 
 
 def test_modules_on_the_device_meta():
-    """Constructed there, they are filled by to_empty() and reset_parameters()."""
+    """Modules made on `meta` are filled by to_empty() and reset_parameters()."""
     gamma, ids = torch.rand(DIM), torch.randint(ROWS, (2, 5))
     options = {"positions": "sinusoid", "norm": inlay.LayerNorm(gamma), "segments": 2}
     with torch.device("meta"):
@@ -527,7 +527,7 @@ def test_modules_on_the_device_meta():
 
 
 class Quantized(torch.Tensor):
-    """A table whose memory is int8, as libraries of quantisation make it."""
+    """A table stored as int8, as made by quantization libraries."""
 
     @staticmethod
     def __new__(cls, data):
@@ -547,7 +547,7 @@ class Quantized(torch.Tensor):
 
 
 def test_types_that_extend_tensors():
-    """They take PyTorch's way: what they are made of is theirs to know."""
+    """PyTorch computes them, since only they know their contents."""
     data = torch.randint(-100, 100, (ROWS, DIM), dtype=torch.int8)
     module, ids = inlay.torch.Embedding(ROWS, DIM), torch.arange(5)
     module.weight = torch.nn.Parameter(Quantized(data), requires_grad=False)
@@ -605,7 +605,7 @@ def test_weights_may_change():
 
 @pytest.mark.parametrize("view", ["transposed", "columns", "every second column", "one row"])
 def test_tables_of_every_layout(view):
-    """With and without gradients; only rows that are contiguous are read where they lie."""
+    """With and without gradients. Only contiguous rows are read in place."""
     weight = {
         "transposed": torch.randn(DIM, ROWS).T,
         "columns": torch.randn(ROWS, 2 * DIM)[:, :DIM],
@@ -783,7 +783,7 @@ def test_tensors_of_every_layout():
 
 
 def test_outputs_count_their_changes():
-    """A tensor that a call writes to has changed, as one that PyTorch writes to, and its gradient is an error."""
+    """Writing to a tensor increments its version like in PyTorch, so its gradient is an error."""
     table, ids = torch.randn(ROWS, DIM), torch.tensor([1, 2, 3])
     layer, weight, out = inlay.Layer(table), torch.randn(DIM, 2, requires_grad=True), torch.zeros(3, DIM)
     product = layer(ids, out=out) @ weight
@@ -821,7 +821,7 @@ def test_tensors_without_memory():
 
 
 class Hollow(torch.Tensor):
-    """A tensor that only has a shape, and refuses everything."""
+    """A tensor with a shape that rejects all operations."""
 
     @staticmethod
     def __new__(cls):
@@ -894,7 +894,7 @@ def test_export():
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("grad", [True, False])
 def test_traces_have_an_operator(grad):
-    """What torch.jit.trace and make_fx record is a call for other ids, not the output of these."""
+    """torch.jit.trace and make_fx record the call, not its output."""
     module = layer_of().eval()
     ids, other = torch.randint(ROWS, SHAPE), torch.randint(ROWS, SHAPE)
     with torch.set_grad_enabled(grad), warnings.catch_warnings(record=True) as warned:
@@ -907,7 +907,7 @@ def test_traces_have_an_operator(grad):
 
 
 def test_transforms_of_functions():
-    """torch.func takes PyTorch's own operators, whose gradients it knows."""
+    """torch.func uses PyTorch's own operators, which have all derivatives."""
     module, ids = layer_of(), torch.randint(ROWS, SHAPE)
     parameters = {name: parameter.detach() for name, parameter in module.named_parameters()}
 

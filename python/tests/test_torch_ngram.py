@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""inlay.torch.NGramEmbedding: eager, compiled and exported, and beside the n-gram embedding of transformers."""
+"""inlay.torch.NGramEmbedding: eager, compiled, exported, and compared with the one in transformers."""
 
 import copy
 import importlib.util
@@ -78,7 +78,7 @@ def test_rows(tables, ids):
 
 
 def test_tables_with_a_scale(tables, ids):
-    """Of the NGram's own, in eager mode and where an operator takes their tensors."""
+    """The NGram's own tables, in eager mode and as tensors of an operator."""
     scaled = [inlay.Table(table, scale=0.3) for table in tables]
     module = inlay.torch.NGramEmbedding(inlay.NGram(**spec(), tables=scaled), scale=0.7)
     factor = float(torch.tensor(0.7) * torch.tensor(0.3))
@@ -239,7 +239,7 @@ def test_replaces_that_of_transformers(qwen):
         assert torch.equal(replaced(ids, ours), module(ids, theirs))
         assert same_state(ours, theirs)
     ids = draw(4)
-    assert torch.equal(replaced(ids, theirs), module(ids, ours))  # a cache is handed over
+    assert torch.equal(replaced(ids, theirs), module(ids, ours))  # with the other module's cache
 
 
 def test_rolls_back_as_that_of_transformers(qwen):
@@ -248,11 +248,11 @@ def test_rolls_back_as_that_of_transformers(qwen):
     for cache in (theirs, ours):
         cache.layers[0].activate_past_recording()
     for lengths, removed in (((6,), 2), ((5,), 4), ((1, 7), 6), ((4,), 0)):
-        for length in lengths:  # the second one follows a state that has more ids than are needed
+        for length in lengths:  # the second one follows a state with more ids than needed
             ids = draw(length)
             assert torch.equal(replaced(ids, ours), module(ids, theirs))
             for cache in (theirs, ours):
-                for other in (0, 1):  # the states of the layer that are not of n-grams
+                for other in (0, 1):  # the layer's other states
                     cache.update_conv_state(torch.zeros(3, 2, length), 0, state_idx=other, conv_kernel_size=2)
         for cache in (theirs, ours):
             cache.layers[0].crop(-removed)

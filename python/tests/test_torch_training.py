@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A small model learns the same with inlay's input layer as with PyTorch's: embedding, positions, an attention block."""
+"""A small model trains identically with inlay's and PyTorch's input layer: embedding, positions, an attention block."""
 
 import numpy
 import pytest
@@ -12,12 +12,12 @@ from torch import nn
 import inlay
 import inlay.torch
 
-# Outputs of 192 KiB, which two threads share.
+# Outputs of 192 KiB, written by two threads.
 VOCAB, DIM, BATCH, LENGTH, STEPS = 40, 128, 32, 12, 100
 
 
 class Plain(nn.Module):
-    """The input layer in PyTorch's operators."""
+    """The input layer as PyTorch operators."""
 
     def __init__(self):
         super().__init__()
@@ -40,7 +40,7 @@ class Translator(nn.Module):
 
 
 def train(inputs):
-    """Returns the loss of each step. The language to learn has other words, in the opposite order."""
+    """Returns the loss of each step. The target language has other words in the opposite order."""
     torch.manual_seed(5)
     model = Translator(inputs)
     nn.init.normal_(model.inputs.weight, std=DIM**-0.5)
@@ -59,7 +59,7 @@ def train(inputs):
 
 @pytest.fixture
 def one_thread():
-    """PyTorch's own sums have the same bits in each run on one thread."""
+    """On one thread, PyTorch's sums have the same bits in each run."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -76,7 +76,7 @@ def made():
 
 
 def test_losses_are_those_of_torch(one_thread, plain_losses):
-    """Both start at ln(40) = 3.7 and learn. Gradients are summed in other orders, and training amplifies the last bits."""
+    """Both start at ln(40) = 3.7 and learn. The order of gradient sums differs, and training amplifies the last bits."""
     losses = train(made())
     assert losses[0] == pytest.approx(plain_losses[0], abs=1e-5) and losses[0] > 3.5
     assert losses[-10:].mean() < 0.5 * losses[0]
