@@ -19,7 +19,7 @@ fetch_llama() {
     ! is_fetched || return 0
     say "downloading the source of llama.cpp"
     rm -rf "$llama/source" "$llama/archive"
-    "$llama/python/bin/python" -m pip --disable-pip-version-check download --no-deps --no-binary :all: --require-hashes \
+    "$llama/python/bin/python" -m pip --disable-pip-version-check download --no-deps --no-binary llama-cpp-python --require-hashes \
         --dest "$llama/archive" -r tests/ggml/llama.txt >"$log" 2>&1 || {
         cat "$log" >&2
         ! grep -q "connection broken by" "$log" || return 77
