@@ -74,13 +74,15 @@ static bool open_part(inlay_file *file, const char *path, const char **lacks)
     file->catalogue.error = &own; /* of a file that may be missing nothing is reported */
     const bool is_open = inlay_open_noted(&file->catalogue, path, file->options.memory, SIZE_MAX, mapping);
     file->catalogue.error = error;
-    if (!is_open && lacks != NULL && own.status == INLAY_FILE_ERROR_MISSING)
-        return (*lacks = "is a Git LFS pointer: run git lfs pull") != NULL;
-    if (!is_open && lacks != NULL && own.status == INLAY_FILE_ERROR_SYSTEM && own.system_error == ENOENT)
-        return (*lacks = "is missing") != NULL;
+    if (!is_open && lacks != NULL) {
+        const bool is_missing = own.status == INLAY_FILE_ERROR_SYSTEM && own.system_error == ENOENT;
+        *lacks = own.status == INLAY_FILE_ERROR_MISSING ? "is a Git LFS pointer: run git lfs pull"
+                 : is_missing                           ? "is missing"
+                                                        : NULL;
+    }
     if (!is_open) {
         *error = own;
-        return false;
+        return lacks != NULL && *lacks != NULL;
     }
     file->mapping_count++;
     const struct inlay_source source = {path, mapping->bytes, mapping->size};
