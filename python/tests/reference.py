@@ -26,8 +26,8 @@ def embed(table, ids, scale=1.0, positions=None, segments=None, segments_first=F
 
 def layer_norm(x, gamma, beta, eps):
     x = x.astype(numpy.float64)
-    centred = x - x.mean(-1, keepdims=True)
-    y = centred / numpy.sqrt((centred**2).mean(-1, keepdims=True) + eps)
+    centered = x - x.mean(-1, keepdims=True)
+    y = centered / numpy.sqrt((centered**2).mean(-1, keepdims=True) + eps)
     return (y * gamma.astype(numpy.float64) + beta).astype(f32)
 
 

@@ -75,7 +75,7 @@ def test_outputs_are_no_8_bit_floats(table):
         inlay.Layer(table, dtype="float8_e4m3fn")
 
 
-def test_quantised_8_bit_floats(rng):
+def test_quantized_8_bit_floats(rng):
     original = rng.standard_normal((7, 64)).astype(f4)
     for name, scales in [("e4m3", (7,)), ("e4m3_e8m0", (7, 2))]:
         table = inlay.quantize(original, name)

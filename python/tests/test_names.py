@@ -50,9 +50,9 @@ def test_layers(table, typed, expected):
 @pytest.mark.parametrize("typed, type_name", [("f16", "float16"), ("Q8-0", "q8_0"), ("fp8", "e4m3"), ("INT8", "i8")])
 def test_types(rng, typed, type_name):
     table = rng.standard_normal((6, 32)).astype("f4")
-    quantised = inlay.quantize(table, typed)
-    assert quantised.type == type_name
-    assert inlay.Table(quantised.data, typed.lower(), scales=quantised.scales).type == type_name
+    quantized = inlay.quantize(table, typed)
+    assert quantized.type == type_name
+    assert inlay.Table(quantized.data, typed.lower(), scales=quantized.scales).type == type_name
 
 
 @pytest.mark.parametrize(

@@ -220,9 +220,9 @@ def test_types_of_rows(tables, ids):
     for dtype in ("float32", "float16", ml_dtypes.bfloat16):
         y = ngram(ids, halves, scale=2.5, dtype=dtype)
         numpy.testing.assert_array_equal(y.reshape(expected.shape), expected.astype(dtype))
-    quantised = [inlay.quantize(table, "i8") for table in tables]
-    read = [inlay.Layer(table)(numpy.arange(42)) for table in quantised]
-    numpy.testing.assert_array_equal(ngram(ids, quantised).reshape(expected.shape), definition.gather(spec, read, rows))
+    quantized = [inlay.quantize(table, "i8") for table in tables]
+    read = [inlay.Layer(table)(numpy.arange(42)) for table in quantized]
+    numpy.testing.assert_array_equal(ngram(ids, quantized).reshape(expected.shape), definition.gather(spec, read, rows))
 
 
 def test_one_table_and_missing_ones(tables, ids):

@@ -348,24 +348,24 @@ NORMS = {
     "without beta": [node("LayerNormalization", "z gamma", "y", axis=2, epsilon=1e-3)],
     "Pow and Div": [
         node("ReduceMean", "z", "mean", axes=[-1]),
-        node("Sub", "z mean", "centred"),
-        node("Pow", "centred two", "squares"),
+        node("Sub", "z mean", "centered"),
+        node("Pow", "centered two", "squares"),
         node("ReduceMean", "squares", "variance", axes=[2]),
         node("Add", "epsilon variance", "sum"),
         node("Sqrt", "sum", "root"),
-        node("Div", "centred root", "normed"),
+        node("Div", "centered root", "normed"),
         node("Mul", "gamma normed", "scaled"),
         node("Add", "scaled beta", "y"),
     ],
     "Mul and Reciprocal": [
         node("ReduceMean", "z", "mean", axes=[-1]),
-        node("Sub", "z mean", "centred"),
-        node("Mul", "centred centred", "squares"),
+        node("Sub", "z mean", "centered"),
+        node("Mul", "centered centered", "squares"),
         node("ReduceMean", "squares", "variance", axes=[-1]),
         node("Add", "variance epsilon", "sum"),
         node("Sqrt", "sum", "root"),
         node("Reciprocal", "root", "inverse"),
-        node("Mul", "inverse centred", "normed"),
+        node("Mul", "inverse centered", "normed"),
         node("Mul", "normed gamma", "scaled"),
         node("Add", "beta scaled", "y"),
     ],
@@ -618,7 +618,7 @@ def test_constants_that_two_layers_share():
 @pytest.mark.parametrize("kind", ["uint8", "uint4", "int4"])
 @pytest.mark.parametrize("group", [32, 128])
 @pytest.mark.parametrize("scales_type", ["f4", "f2"])
-def test_gather_block_quantised(kind, zeros, group, scales_type):
+def test_gather_block_quantized(kind, zeros, group, scales_type):
     if kind == "uint8" and zeros and tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 23):
         pytest.skip("this ONNX Runtime has no zero points of uint8")
     rows, dim = 50, 3 * group
@@ -686,7 +686,7 @@ def blocks_of(kind, bits, group, dim, zeros, scales_type, axis):
 
 
 @pytest.mark.parametrize("kind", BITS)
-def test_gather_block_quantised_of_every_shape(kind):
+def test_gather_block_quantized_of_every_shape(kind):
     """Models that ONNX Runtime can run keep their bits, or are left with a reason."""
     counts = collections.Counter()
     ids = numpy.array([[1, 4, -1, 0, -5]])
@@ -733,7 +733,7 @@ def test_groups_that_do_not_fit(name, shape):
         ({}, "scales", "has scales, which"),
     ],
 )
-def test_gather_block_quantised_that_is_left(attribute, computed, reason):
+def test_gather_block_quantized_that_is_left(attribute, computed, reason):
     constants = {"table": RNG.integers(0, 256, (50, 32), "u1"), "given": RNG.random((50, 1)).astype("f4")}
     nodes = [
         node("Neg" if computed else "Identity", "given", "scales"),

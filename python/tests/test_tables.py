@@ -147,10 +147,10 @@ def test_odd_dims_of_4_bits_are_stated(rng):
 
 def test_tables_serve_as_positions_and_segments(rng, table):
     other = rng.standard_normal((9, 12)).astype(f4)
-    quantised = inlay.quantize(other, "u8_rowwise")
-    values = READ["u8_rowwise"](quantised)
+    quantized = inlay.quantize(other, "u8_rowwise")
+    values = READ["u8_rowwise"](quantized)
     ids = numpy.array([[4, 5, 6]])
-    y = inlay.Layer(table, positions=quantised, segments=quantised)(ids, segments=[[8, 0, 3]])
+    y = inlay.Layer(table, positions=quantized, segments=quantized)(ids, segments=[[8, 0, 3]])
     numpy.testing.assert_array_equal(y, table[ids] + values[:3] + values[[8, 0, 3]])
 
 

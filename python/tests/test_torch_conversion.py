@@ -185,7 +185,7 @@ def test_rms_norms_are_noted(layers):
 def test_factors_of_tensors_are_noted(layers):
     """The scale of Gemma: a tensor without dimensions, with the type of the rows."""
     table, ids, scale = nn.Embedding(99, 32), torch.randint(99, (5, 50)), torch.tensor(5.65685424949238)
-    other, learnt = scale.double(), nn.Parameter(scale.clone())
+    other, learned = scale.double(), nn.Parameter(scale.clone())
     with torch.no_grad():
         expected = table(ids) * scale
     inlay.torch.convert(table)
@@ -193,8 +193,8 @@ def test_factors_of_tensors_are_noted(layers):
     with torch.no_grad():
         assert torch.equal((table(ids) * scale) + 0, expected) and layers[-1].scale == float(scale)
         assert torch.equal((table(ids) * other) + 0, table(ids).clone() * other) and layers[-1].scale == 1
-    (scale * learnt * table(ids)).sum().backward()
-    assert learnt.grad is not None
+    (scale * learned * table(ids)).sum().backward()
+    assert learned.grad is not None
 
 
 def test_everything_else_computes_the_rows(layers):

@@ -7,6 +7,7 @@
 #include "arrays/output.h"
 #include "files/open_file.h"
 #include "module/errors.h"
+#include "module/objects.h"
 #include "module/options.h"
 #include "module/threads.h"
 #include "tables/table.h"
@@ -17,49 +18,31 @@
 
 _Static_assert((int)NGRAM_ARGUMENTS <= (int)ARGUMENTS_MOST, "each argument has a place");
 
-enum { OF_IDS = 1 << NGRAM_IDS_CALL, OF_ROWS = 1 << NGRAM_ROWS_CALL, OF_HISTORY = 1 << NGRAM_HISTORY_CALL };
+/* Names of arguments of all calls, and of calls with columns. */
+#define BATCH_NAMES                                                                                                    \
+    [NGRAM_IDS] = "ids", [NGRAM_OUT] = "out", [NGRAM_OFFSETS] = "offsets", [NGRAM_HISTORY] = "history",                \
+    [NGRAM_HISTORY_LENGTHS] = "history_lengths"
+#define COLUMN_NAMES                                                                                                   \
+    [NGRAM_FIRST_COLUMN] = "first_column", [NGRAM_COLUMNS] = "columns", [NGRAM_DTYPE] = "dtype",                       \
+    [NGRAM_THREADS] = "threads"
 
-/* The names of arguments and the calls that take them. */
-static const struct {
-    const char *name;
-    enum ngram_argument place;
-    unsigned calls;
-} names_of_arguments[] = {
-    {"ids", NGRAM_IDS, OF_IDS | OF_ROWS | OF_HISTORY},
-    {"tables", NGRAM_TABLES, OF_ROWS},
-    {"accepted", NGRAM_ACCEPTED, OF_HISTORY},
-    {"out", NGRAM_OUT, OF_IDS | OF_ROWS | OF_HISTORY},
-    {"out_lengths", NGRAM_OUT_LENGTHS, OF_HISTORY},
-    {"offsets", NGRAM_OFFSETS, OF_IDS | OF_ROWS | OF_HISTORY},
-    {"history", NGRAM_HISTORY, OF_IDS | OF_ROWS | OF_HISTORY},
-    {"history_lengths", NGRAM_HISTORY_LENGTHS, OF_IDS | OF_ROWS | OF_HISTORY},
-    {"first_column", NGRAM_FIRST_COLUMN, OF_IDS | OF_ROWS},
-    {"columns", NGRAM_COLUMNS, OF_IDS | OF_ROWS},
-    {"dtype", NGRAM_DTYPE, OF_IDS | OF_ROWS},
-    {"scale", NGRAM_SCALE, OF_ROWS},
-    {"combine", NGRAM_COMBINE, OF_ROWS},
-    {"planar", NGRAM_PLANAR, OF_ROWS},
-    {"stores", NGRAM_STORES, OF_ROWS},
-    {"threads", NGRAM_THREADS, OF_IDS | OF_ROWS},
-};
-
-/* The arguments of each call. ngram_call_init() fills in the names. */
 static struct arguments arguments_of[NGRAM_CALLS] = {
-    [NGRAM_IDS_CALL] = {.what = "ids()", .positional = 1},
-    [NGRAM_ROWS_CALL] = {.what = "an NGram", .positional = NGRAM_TABLES + 1},
-    [NGRAM_HISTORY_CALL] = {.what = "history()", .positional = NGRAM_ACCEPTED + 1},
+    [NGRAM_IDS_CALL] = {.what = "ids()", .positional = 1, .names = {BATCH_NAMES, COLUMN_NAMES}},
+    [NGRAM_ROWS_CALL] = {.what = "an NGram",
+                         .positional = NGRAM_TABLES + 1,
+                         .names = {BATCH_NAMES, COLUMN_NAMES, [NGRAM_TABLES] = "tables", [NGRAM_SCALE] = "scale",
+                                   [NGRAM_COMBINE] = "combine", [NGRAM_PLANAR] = "planar", [NGRAM_STORES] = "stores"}},
+    [NGRAM_HISTORY_CALL] = {.what = "history()",
+                            .positional = NGRAM_ACCEPTED + 1,
+                            .names = {BATCH_NAMES, [NGRAM_ACCEPTED] = "accepted", [NGRAM_OUT_LENGTHS] = "out_lengths"}},
 };
 
 int ngram_call_init(void)
 {
-    for (int call = 0; call < NGRAM_CALLS; call++) {
-        for (size_t i = 0; i < sizeof names_of_arguments / sizeof *names_of_arguments; i++)
-            if (names_of_arguments[i].calls & 1U << call)
-                arguments_of[call].names[names_of_arguments[i].place] = names_of_arguments[i].name;
-        if (arguments_init(&arguments_of[call]) < 0)
-            return -1;
-    }
-    return 0;
+    int failed = 0;
+    for (int call = 0; call < NGRAM_CALLS && !failed; call++)
+        failed = arguments_init(&arguments_of[call]);
+    return failed;
 }
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------------- */
@@ -129,22 +112,18 @@ static PyObject *run_ids(struct ngram_call *call, PyObject *const arguments[NGRA
 
 /* The tables of a call. */
 struct tables {
+    PyObject *tuple; /* Tables and None */
     size_t count;
-    PyObject **objects;        /* Tables; null for None */
     const inlay_table **views; /* null for None */
     struct open_file **files;  /* source of the rows; null: memory */
     bool in_files;             /* true if any table has a file */
-    PyObject *one;             /* storage for a single table, so that it needs no allocation */
-    const inlay_table *one_view;
-    struct open_file *one_file;
 };
 
 static void close_tables(struct tables *tables)
 {
-    for (size_t i = 0; tables->objects != NULL && i < tables->count; i++)
-        Py_XDECREF(tables->objects[i]);
-    if (tables->objects != &tables->one)
-        PyMem_Free(tables->objects);
+    Py_XDECREF(tables->tuple);
+    PyMem_Free(tables->views);
+    PyMem_Free(tables->files);
 }
 
 /* Returns true if reading a table is likely to wait for the disk. */
@@ -156,46 +135,42 @@ static bool tables_wait(const struct tables *tables)
     return false;
 }
 
-/* Allocates room for tables. Returns -1 with MemoryError. */
-static int allocate_tables(struct tables *tables, size_t count)
+PyObject *ngram_tables(PyObject *given)
 {
-    *tables = (struct tables){.count = count};
-    tables->objects = &tables->one;
-    tables->views = &tables->one_view;
-    tables->files = &tables->one_file;
-    if (count <= 1)
-        return 0;
-    tables->objects = PyMem_Calloc(3 * count, sizeof *tables->objects);
-    if (tables->objects == NULL)
-        return raise_memory();
-    tables->views = (const inlay_table **)(void *)(tables->objects + count);
-    tables->files = (struct open_file **)(void *)(tables->objects + 2 * count);
-    return 0;
+    const bool several = PyList_Check(given) || PyTuple_Check(given);
+    const Py_ssize_t count = several ? PySequence_Size(given) : 1;
+    PyObject *tables = PyTuple_New(count);
+    for (Py_ssize_t i = 0; tables != NULL && i < count; i++) {
+        char what[32] = "tables";
+        PyObject *item = several ? PySequence_GetItem(given, i) : Py_NewRef(given);
+        if (several)
+            snprintf(what, sizeof what, "tables[%zd]", i);
+        PyObject *table = item == NULL || item == Py_None ? Py_XNewRef(item) : table_from(item, what);
+        Py_XDECREF(item);
+        sequence_put(&tables, (size_t)i, table);
+    }
+    return tables;
 }
 
-/* Reads a table or a list of them, with None for tables that no column needs. Returns -1 with an exception. Close the
-   tables in any case. */
+/* Reads a table or a list of them. Returns -1 with an exception. Close the tables in any case. */
 static int open_tables(struct tables *tables, PyObject *given)
 {
-    const bool several = given != NULL && (PyList_Check(given) || PyTuple_Check(given));
-    if (allocate_tables(tables, several ? (size_t)PySequence_Size(given) : 1) < 0)
-        return -1;
+    *tables = (struct tables){.tuple = given != NULL ? ngram_tables(given) : NULL};
     if (given == NULL)
-        return raise_error(PyExc_TypeError, "tables is missing, and the NGram has none of its own");
+        PyErr_SetString(PyExc_TypeError, "tables is missing, and the NGram has none of its own");
+    if (tables->tuple == NULL)
+        return -1;
+    tables->count = (size_t)PyTuple_Size(tables->tuple);
+    tables->views = PyMem_Calloc(tables->count, sizeof *tables->views);
+    tables->files = PyMem_Calloc(tables->count, sizeof *tables->files);
+    if (tables->views == NULL || tables->files == NULL)
+        return raise_memory();
     for (size_t i = 0; i < tables->count; i++) {
-        char what[32] = "tables";
-        PyObject *item = several ? PySequence_GetItem(given, (Py_ssize_t)i) : Py_NewRef(given);
-        if (several)
-            snprintf(what, sizeof what, "tables[%zu]", i);
-        if (item != NULL && item != Py_None)
-            tables->objects[i] = table_from(item, what);
-        Py_XDECREF(item);
-        if (item == Py_None)
+        PyObject *table = PyTuple_GetItem(tables->tuple, (Py_ssize_t)i);
+        if (table == Py_None)
             continue;
-        if (tables->objects[i] == NULL)
-            return -1;
-        tables->views[i] = table_view(tables->objects[i]);
-        tables->files[i] = table_file(tables->objects[i]);
+        tables->views[i] = table_view(table);
+        tables->files[i] = table_file(table);
         tables->in_files = tables->in_files || tables->files[i] != NULL;
     }
     return 0;
@@ -212,7 +187,7 @@ static int check_tables(const struct ngram_call *call, const struct tables *tabl
         if (table >= tables->count || tables->views[table] == NULL)
             return raise_error(PyExc_ValueError, "column %zu is of table %lu, which was not given", i, table);
         const inlay_table *view = tables->views[table];
-        const float of_table = table_scale(tables->objects[table]);
+        const float of_table = table_scale(PyTuple_GetItem(tables->tuple, (Py_ssize_t)table));
         *dim = i == first ? view->dim : *dim;
         *scale = i == first ? of_table : *scale;
         if (view->dim != *dim)

@@ -17,6 +17,10 @@ enum ngram_call_kind {
 /* Prepares the names of arguments. Returns -1 with an exception. */
 int ngram_call_init(void);
 
+/* Returns a tuple of Tables from a table, or from a list of tables and None for those that no column needs. Returns
+   null with an exception. */
+PyObject *ngram_tables(PyObject *given);
+
 /* Returns the result of a vectorcall, or null with an exception. */
 PyObject *ngram_call_run(const struct ngram_facts *ngram, enum ngram_call_kind kind, PyObject *const *args,
                          size_t count, PyObject *names);

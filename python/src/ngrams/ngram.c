@@ -116,21 +116,6 @@ static int read_token_map(struct ngram *ngram, PyObject *array, inlay_ngram_spec
     return 0;
 }
 
-/* Returns a tuple of Tables from a table, or from a list of tables and None. Returns null with an exception. */
-static PyObject *tables_of_ngram(PyObject *given)
-{
-    const bool several = PyList_Check(given) || PyTuple_Check(given);
-    const Py_ssize_t count = several ? PySequence_Size(given) : 1;
-    PyObject *tables = PyTuple_New(count);
-    for (Py_ssize_t i = 0; tables != NULL && i < count; i++) {
-        PyObject *item = several ? PySequence_GetItem(given, i) : Py_NewRef(given);
-        PyObject *table = item == NULL || item == Py_None ? Py_XNewRef(item) : table_from(item, "tables");
-        Py_XDECREF(item);
-        sequence_put(&tables, (size_t)i, table);
-    }
-    return tables;
-}
-
 /* Makes the handle and the facts for calls. Returns -1 with an exception. */
 static int ngram_fill(struct ngram *ngram, inlay_ngram_spec *spec, PyObject *const arrays[ARRAYS], PyObject *token_map,
                       PyObject *tables)
@@ -148,7 +133,7 @@ static int ngram_fill(struct ngram *ngram, inlay_ngram_spec *spec, PyObject *con
         view_release(&views[i]);
     if (failed)
         return -1;
-    ngram->tables = tables != Py_None ? tables_of_ngram(tables) : NULL;
+    ngram->tables = tables != Py_None ? ngram_tables(tables) : NULL;
     ngram->facts = (struct ngram_facts){
         .handle = ngram->handle,
         .vocab = spec->vocab,

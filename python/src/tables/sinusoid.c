@@ -148,15 +148,12 @@ static PyObject *bad_position(const struct view *positions, inlay_position_type 
     if (type == INLAY_POSITION_I64)
         return raise_index("position", view_int64_at(positions, index), index, positions->dims, positions->shape,
                            where);
-    double value;
-    if (type == INLAY_POSITION_F32) {
-        float narrow;
-        memcpy(&narrow, positions->data + index * sizeof narrow, sizeof narrow);
-        value = narrow;
-    } else {
-        memcpy(&value, positions->data + index * sizeof value, sizeof value);
-    }
-    PyObject *number = PyFloat_FromDouble(value);
+    const bool wide = type == INLAY_POSITION_F64;
+    const size_t bytes = wide ? sizeof(double) : sizeof(float);
+    double value = 0;
+    float narrow = 0;
+    memcpy(wide ? (void *)&value : &narrow, positions->data + index * bytes, bytes);
+    PyObject *number = PyFloat_FromDouble(wide ? value : (double)narrow);
     if (number != NULL)
         PyErr_Format(PyExc_IndexError, "position %S at index %zu is not a number between -2^31 and 2^31", number,
                      index);
