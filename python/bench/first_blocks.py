@@ -38,14 +38,14 @@ from transformers.models.auto import configuration_auto
 import inlay.torch
 from inlay.torch.conversion import PendingRows
 
-VOCAB, MOST_PARAMETERS, HIDDEN = 32000, 3e9, 1024
+VOCAB, MAX_PARAMETERS, HIDDEN = 32000, 3e9, 1024
 SHAPES = ((1, 1), (1, 128), (1, 512), (8, 512), (32, 512))
 DTYPES = (torch.float32, torch.bfloat16)
 LIMIT, CLEAR = 1.02, 0.9
 # Maximum numbers of pairs of timed calls and of seconds: first for all cells, then for cells above LIMIT.
-PAIRS, LEAST_PAIRS = ((20, 0.5), (40, 2), (100, 6)), 2
+PAIRS, MIN_PAIRS = ((20, 0.5), (40, 2), (100, 6)), 2
 BATCH = 1e-4  # seconds of calls timed together
-MOST_SECONDS = 0.6  # per call; skips larger shapes of BROS, which compares all pairs of boxes before its blocks
+MAX_SECONDS = 0.6  # per call; skips larger shapes of BROS, which compares all pairs of boxes before its blocks
 
 
 # ---- Models
@@ -82,7 +82,7 @@ def made(model_type, config_class, model_class, attempt, dtype):
     config = families.small(config_class, min(patterns, len(sizes)), layers, model_type, sizes, SPECIAL)
     with torch.device("meta"), initialization.no_init_weights():
         parameters = sum(p.numel() for p in model_class(config).parameters())
-    if parameters > MOST_PARAMETERS:
+    if parameters > MAX_PARAMETERS:
         raise families.TooLarge(f"{parameters / 1e9:.1f}e9 parameters")
     with initialization.no_init_weights():
         model = model_class._from_config(config, dtype=dtype).eval()
@@ -191,7 +191,7 @@ def compare(calls):
                 times[which].append(seconds(calls[which], together))
             ratio = min(times[1]) / min(times[0])
             median = statistics.median(after / before for before, after in zip(*times))
-            if index >= LEAST_PAIRS and (max(ratio, median) < CLEAR or time.thread_time() - begin > most):
+            if index >= MIN_PAIRS and (max(ratio, median) < CLEAR or time.thread_time() - begin > most):
                 break
         if max(ratio, median) <= LIMIT:
             break
@@ -207,7 +207,7 @@ class Results:
     def measure(self, what, dtype, calls_of):
         line, once = f"{what:<44}{str(dtype)[6:]:<9}", 0.0
         for shape in SHAPES:
-            if once > MOST_SECONDS:
+            if once > MAX_SECONDS:
                 line += "       too long"
                 continue
             calls = calls_of(shape)

@@ -30,8 +30,8 @@ import inlay.torch
 from inlay.torch.conversion import PendingRows
 
 SHAPES = ((32, 512), (32, 128), (8, 128), (1, 128), (1, 8))
-MOST_COMPARED = 4096  # tokens of the whole model, once
-MOST_TIMED = 1024
+MAX_COMPARED = 4096  # tokens of the whole model, once
+MAX_TIMED = 1024
 SECONDS = 0.02
 
 
@@ -85,10 +85,10 @@ def measure(name, make, rounds):
         )
         line = f"{name:6} {shape[0]:3} x {shape[1]:3}  layer {1e6 * before:9.1f} us to {1e6 * after:9.1f} us"
         line += f" {before / after:6.2f}"
-        if ids.numel() <= MOST_COMPARED:
+        if ids.numel() <= MAX_COMPARED:
             outputs = [model(ids).last_hidden_state for model in (plain, converted)]
             line += f"   model differs by {(outputs[0] - outputs[1]).abs().max():.1e}"
-        if ids.numel() <= MOST_TIMED:
+        if ids.numel() <= MAX_TIMED:
             before, after = best((lambda: plain(ids), lambda: converted(ids)), rounds)  # pylint: disable=W0640
             line += f", {1e3 * before:7.2f} ms to {1e3 * after:7.2f} ms {before / after:6.3f}"
         print(line, flush=True)

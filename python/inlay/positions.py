@@ -56,7 +56,7 @@ class Sinusoid:
 
 
 def sinusoid_of(positions: Any, learned: str = "a table [rows, dim]") -> Optional[Sinusoid]:
-    """Returns a Sinusoid, given or named. `learned` tells the user how to pass learned positions instead."""
+    """Returns a Sinusoid, given or named. `learned` is the hint for learned positions."""
     name = fold(positions) if isinstance(positions, str) else None
     if positions is None or name == "none":
         return None

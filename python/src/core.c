@@ -57,7 +57,7 @@ static PyObject *set_num_threads(PyObject *Py_UNUSED(module), PyObject *number)
     if (option_threads(number, "the number of threads", &threads) < 0)
         return NULL;
     if (threads == 0)
-        return PyErr_Format(PyExc_ValueError, "the number of threads is None, not in [1, %d]", THREADS_MOST);
+        return PyErr_Format(PyExc_ValueError, "the number of threads is None, not in [1, %d]", MAX_THREADS);
     threads_set(threads);
     return Py_NewRef(Py_None);
 }

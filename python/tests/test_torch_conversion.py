@@ -25,8 +25,8 @@ nn = torch.nn
 def layers(monkeypatch):
     """Records the arguments of computed layers. Also converts small outputs, to keep tests short."""
     calls = []
-    monkeypatch.setattr(conversion, "LEAST_BYTES", 200 * 32 * 4)
-    monkeypatch.setattr(conversion, "LEAST_BYTES_OF_PAGES", 200 * 32 * 2)
+    monkeypatch.setattr(conversion, "MIN_BYTES", 200 * 32 * 4)
+    monkeypatch.setattr(conversion, "MIN_BYTES_OF_PAGES", 200 * 32 * 2)
     embed = conversion.embed
 
     def record(given):
@@ -143,7 +143,7 @@ def test_outputs_are_small_by_their_bytes(monkeypatch, dtype, dim, tokens, pendi
 
 
 def test_rows_alone_are_left_to_torch_from_then_on(monkeypatch):
-    monkeypatch.setattr(conversion, "LEAST_BYTES_OF_PAGES", 400 * 32 * 4)
+    monkeypatch.setattr(conversion, "MIN_BYTES_OF_PAGES", 400 * 32 * 4)
     table, ids = nn.Embedding(99, 32), torch.randint(99, (400,))
     expected = table(ids).detach()
     inlay.torch.convert(table)
@@ -156,7 +156,7 @@ def test_rows_alone_are_left_to_torch_from_then_on(monkeypatch):
 
 
 def test_rows_with_a_norm_alone_are_left_to_torch_from_then_on(monkeypatch):
-    monkeypatch.setattr(conversion, "LEAST_BYTES_OF_PAGES", 400 * 32 * 4)
+    monkeypatch.setattr(conversion, "MIN_BYTES_OF_PAGES", 400 * 32 * 4)
     table, norm, ids = nn.Embedding(99, 32), nn.LayerNorm(32), torch.randint(99, (300,))
     with torch.no_grad():
         expected = norm(table(ids))

@@ -589,18 +589,18 @@ class WrongModel(Exception):
 def computed_layers():
     """Lets inlay compute small outputs of converted models too. Yields the arguments of the layers that it computes."""
     given, embed = [], conversion.embed
-    least = conversion.LEAST_BYTES, conversion.LEAST_BYTES_OF_PAGES
+    least = conversion.MIN_BYTES, conversion.MIN_BYTES_OF_PAGES
 
     def record(owner, arguments):
         given.append(arguments)
         return embed(owner, arguments)
 
-    conversion.LEAST_BYTES, conversion.LEAST_BYTES_OF_PAGES, conversion.embed = 0, 0, record
+    conversion.MIN_BYTES, conversion.MIN_BYTES_OF_PAGES, conversion.embed = 0, 0, record
     try:
         yield given
     finally:
         conversion.embed = embed
-        conversion.LEAST_BYTES, conversion.LEAST_BYTES_OF_PAGES = least
+        conversion.MIN_BYTES, conversion.MIN_BYTES_OF_PAGES = least
 
 
 def is_same(ours, theirs, norm, has_norm):

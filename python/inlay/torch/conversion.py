@@ -19,11 +19,11 @@ from .modules import EmbeddingBag, plain_options
 from .operators import DIRECT, NORMS, PLAIN, Arguments, embed, way_of, way_of_layer
 
 # With smaller outputs, PyTorch isn't slower than notes and one pass (python/bench/models.py).
-LEAST_BYTES = 8 << 20
+MIN_BYTES = 8 << 20
 
 # Same for 16-bit rows, and for rows without a factor or second term, where one pass saves no reads. Larger outputs of
 # PyTorch are new pages in each call, since glibc's malloc() doesn't keep them.
-LEAST_BYTES_OF_PAGES = 32 << 20
+MIN_BYTES_OF_PAGES = 32 << 20
 
 
 class Term(NamedTuple):
@@ -272,8 +272,8 @@ class ConvertedEmbedding(nn.Embedding):
 
     def forward(self, input: Tensor) -> Tensor:
         elements, table = input.numel() * self.embedding_dim, self.weight
-        small = elements * 4 < LEAST_BYTES or (
-            elements * table.element_size() < LEAST_BYTES_OF_PAGES and (self.rows_alone or table.dtype != torch.float32)
+        small = elements * 4 < MIN_BYTES or (
+            elements * table.element_size() < MIN_BYTES_OF_PAGES and (self.rows_alone or table.dtype != torch.float32)
         )
         if small and type(input) is Tensor and type(table) in PLAIN:  # faster than the other checks
             return torch.embedding(table, input, -1 if self.padding_idx is None else self.padding_idx)

@@ -188,17 +188,13 @@ def _readable(table: Optional[Tensor]) -> Optional[Tensor]:
 
 def _layer(given: Arguments, parameters: list[Optional[Tensor]], learning: bool) -> Any:
     table, positions, segments, gamma, beta = parameters
-    norm = None
-    if given.norm == 1:
-        norm = inlay.LayerNorm(gamma, beta, given.epsilon)
-    elif given.norm == 2:
-        norm = inlay.RMSNorm(gamma, given.epsilon)
+    norms = (None, inlay.LayerNorm(gamma, beta, given.epsilon), inlay.RMSNorm(gamma, given.epsilon))
     return inlay.Layer(
         table,
         scale=given.scale,
         positions=positions,
         segments=segments,
-        norm=norm,
+        norm=norms[given.norm],
         padding_id=given.padding_id if given.pooling and given.padding_id >= 0 else None,
         pooling=POOLINGS[given.pooling],
         segments_first=given.segments_first,
@@ -422,11 +418,10 @@ _register("backward", _call_backward, _Backward)
 @torch.library.register_fake("inlay::forward", lib=_library)
 def _fake_forward(*values: Any) -> Tensor:
     given = Arguments(*values)
-    dim = given.table.shape[1]
-    if given.offsets is not None:
-        rows = given.offsets.shape[0] - 1 if given.pooling else given.ids.shape[0]
-        return given.table.new_empty((rows, dim))
-    return given.table.new_empty((*(given.ids.shape[:-1] if given.pooling else given.ids.shape), dim))
+    shape = given.ids.shape[:-1] if given.pooling else given.ids.shape
+    if given.pooling and given.offsets is not None:
+        shape = (given.offsets.shape[0] - 1,)
+    return given.table.new_empty((*shape, given.table.shape[1]))
 
 
 @torch.library.register_fake("inlay::backward", lib=_library)

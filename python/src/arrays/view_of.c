@@ -216,13 +216,11 @@ static bool refuse_list(PyObject *object, const char *what)
 /* Makes the view of a list, a number or an object that NumPy can convert. */
 static int view_of_list(struct view *view, PyObject *object, const char *what, enum dtype wanted)
 {
-    PyObject *numpy = numpy_module(what), *array = NULL;
+    PyObject *numpy = numpy_module(what);
     if (numpy == NULL)
         return -1;
-    if (wanted != DTYPE_UNKNOWN)
-        array = PyObject_CallMethod(numpy, "asarray", "Os", object, dtype_infos[wanted].name);
-    else
-        array = PyObject_CallMethod(numpy, "asarray", "(O)", object);
+    const char *type = wanted != DTYPE_UNKNOWN ? dtype_infos[wanted].name : NULL; /* null becomes None */
+    PyObject *array = PyObject_CallMethod(numpy, "asarray", "Oz", object, type);
     int failed = -1;
     if (array != NULL)
         failed = numpy_is_direct() ? view_of_numpy(view, array, numpy_fields(array), what)

@@ -86,11 +86,6 @@ static const unsigned char dtypes[] = {
     [12] = DTYPE_U32, [13] = DTYPE_U64, [16] = DTYPE_BF16,
 };
 
-static enum dtype dtype_of_onnx(int number)
-{
-    return dtype_of_number(dtypes, sizeof dtypes, number);
-}
-
 /* ---- The kernel ------------------------------------------------------------------------------------------------- */
 
 /* Inputs of the operator in order. The first two are required. */
@@ -128,7 +123,7 @@ static struct ort_status *read_shape(const struct ort_api *api, const struct ort
         status = api->get_shape(from, shape, dims);
     if (status == NULL)
         tensor_set_shape(tensor, dims, shape);
-    tensor->dtype = dtype_of_onnx(type);
+    tensor->dtype = dtype_of_number(dtypes, sizeof dtypes, type);
     tensor->given = true;
     return status;
 }
@@ -251,7 +246,7 @@ static struct ort_status *create_kernel(const struct ort_operator *op, const str
     if (kernel == NULL)
         return api->create_status(ORT_FAIL, "there is no memory for a node");
     kernel->api = api;
-    kernel->out = dtype_of_onnx(embed_of(op)->type);
+    kernel->out = dtype_of_number(dtypes, sizeof dtypes, embed_of(op)->type);
     struct ort_status *status = api->get_float(info, "scale", &kernel->scale);
     if (status == NULL)
         status = api->get_float(info, "epsilon", &kernel->epsilon);

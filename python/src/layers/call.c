@@ -17,7 +17,7 @@ struct arguments call_arguments = {
     .names = {"ids", "out", "start", "starts", "offsets", "padded", "positions", "segments", "weights", "dropout",
               "key", "step"},
 };
-_Static_assert((int)ARGUMENTS <= (int)ARGUMENTS_MOST, "each argument has a place");
+_Static_assert((int)ARGUMENTS <= (int)MAX_ARGUMENTS, "each argument has a place");
 
 /* ---- Arrays other than ids -------------------------------------------------------------------------------------- */
 

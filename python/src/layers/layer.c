@@ -25,7 +25,7 @@ static struct layer *layer_of(PyObject *self)
 static PyObject *layer_call(PyObject *self, PyObject *const *args, size_t count_and_flag, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
-    PyObject *arguments[ARGUMENTS_MOST];
+    PyObject *arguments[MAX_ARGUMENTS];
     struct call call;
     if (arguments_sort(&call_arguments, arguments, args, inlay_positional(count_and_flag), names) < 0 ||
         call_begin(&call, facts, arguments) < 0)
@@ -37,7 +37,7 @@ static PyObject *layer_call(PyObject *self, PyObject *const *args, size_t count_
 static PyObject *layer_explain(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
-    PyObject *arguments[ARGUMENTS_MOST];
+    PyObject *arguments[MAX_ARGUMENTS];
     struct call call;
     if (arguments_sort(&call_arguments, arguments, args, (size_t)count, names) < 0 ||
         call_begin(&call, facts, arguments) < 0)
@@ -78,7 +78,7 @@ static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_
     inlay_gradients gradients = inlay_gradients_none((size_t)facts->dim);
     const void *targets[3] = {NULL};
     struct view views[3] = {{.data = NULL}};
-    PyObject *arguments[ARGUMENTS_MOST];
+    PyObject *arguments[MAX_ARGUMENTS];
     struct call call;
     if (arguments_sort(&call_arguments, arguments, args + 1, (size_t)count - 1, names) < 0 ||
         call_begin(&call, facts, arguments) < 0)

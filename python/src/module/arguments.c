@@ -12,7 +12,7 @@
 
 int arguments_init(struct arguments *arguments)
 {
-    for (int i = 0; i < ARGUMENTS_MOST; i++) {
+    for (int i = 0; i < MAX_ARGUMENTS; i++) {
         if (arguments->names[i] == NULL)
             continue;
         arguments->interned[i] = PyUnicode_InternFromString(arguments->names[i]);
@@ -22,16 +22,16 @@ int arguments_init(struct arguments *arguments)
     return 0;
 }
 
-/* Returns the index of the argument with this name, or ARGUMENTS_MOST. */
+/* Returns the index of the argument with this name, or MAX_ARGUMENTS. */
 static int find_name(const struct arguments *arguments, PyObject *name)
 {
-    for (int i = 0; i < ARGUMENTS_MOST; i++)
+    for (int i = 0; i < MAX_ARGUMENTS; i++)
         if (arguments->interned[i] == name)
             return i;
-    for (int i = 0; i < ARGUMENTS_MOST; i++)
+    for (int i = 0; i < MAX_ARGUMENTS; i++)
         if (arguments->interned[i] != NULL && PyUnicode_Compare(arguments->interned[i], name) == 0)
             return i;
-    return ARGUMENTS_MOST;
+    return MAX_ARGUMENTS;
 }
 
 /* Sets TypeError for an unknown name. Items of `names` may be null. */
@@ -69,25 +69,25 @@ static int too_many(const struct arguments *arguments, size_t count)
                        arguments->positional > 1 ? arguments->names[1] : "", count);
 }
 
-int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args,
+int arguments_sort(const struct arguments *arguments, PyObject *sorted[MAX_ARGUMENTS], PyObject *const *args,
                    size_t count, PyObject *names)
 {
     if (count > (size_t)arguments->positional)
         return too_many(arguments, count);
-    memset(sorted, 0, ARGUMENTS_MOST * sizeof *sorted);
+    memset(sorted, 0, MAX_ARGUMENTS * sizeof *sorted);
     for (size_t i = 0; i < count; i++)
         sorted[i] = args[i];
     const Py_ssize_t named = names != NULL ? PyTuple_Size(names) : 0;
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *name = PyTuple_GetItem(names, i);
         const int place = find_name(arguments, name);
-        if (place == ARGUMENTS_MOST)
-            return no_argument(arguments->what, name, arguments->names, ARGUMENTS_MOST);
+        if (place == MAX_ARGUMENTS)
+            return no_argument(arguments->what, name, arguments->names, MAX_ARGUMENTS);
         if (sorted[place] != NULL)
             return raise_error(PyExc_TypeError, "%R was given twice", name);
         sorted[place] = args[count + (size_t)i];
     }
-    for (int i = 0; i < ARGUMENTS_MOST; i++)
+    for (int i = 0; i < MAX_ARGUMENTS; i++)
         if (sorted[i] == Py_None)
             sorted[i] = NULL;
     if (sorted[0] != NULL)

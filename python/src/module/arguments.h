@@ -7,21 +7,21 @@
 #include "abi.h"
 
 /* Maximum number of arguments of a call. */
-enum { ARGUMENTS_MOST = 16 };
+enum { MAX_ARGUMENTS = 16 };
 
 /* The arguments of one kind of call. The first one is required. None means not given. */
 struct arguments {
-    const char *what;                  /* the callable, e.g. "a layer" */
-    int positional;                    /* number of leading arguments allowed without a name */
-    const char *names[ARGUMENTS_MOST]; /* null: no such argument */
-    PyObject *interned[ARGUMENTS_MOST];
+    const char *what;                 /* the callable, e.g. "a layer" */
+    int positional;                   /* number of leading arguments allowed without a name */
+    const char *names[MAX_ARGUMENTS]; /* null: no such argument */
+    PyObject *interned[MAX_ARGUMENTS];
 };
 
 /* Prepares the names. Returns -1 with an exception. */
 int arguments_init(struct arguments *arguments);
 
 /* Sorts the arguments of a vectorcall by name. Sets those not given to null. Returns -1 with TypeError. */
-int arguments_sort(const struct arguments *arguments, PyObject *sorted[ARGUMENTS_MOST], PyObject *const *args,
+int arguments_sort(const struct arguments *arguments, PyObject *sorted[MAX_ARGUMENTS], PyObject *const *args,
                    size_t count, PyObject *names);
 
 /* Like PyArg_ParseTupleAndKeywords(), but suggests the nearest name for an unknown argument. `format` must end with a

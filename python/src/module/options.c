@@ -147,8 +147,8 @@ int option_threads(PyObject *object, const char *what, size_t *threads)
     uint64_t count = 1;
     if (option_uint64(object, what, &count) < 0)
         return -1;
-    if (count < 1 || count > THREADS_MOST)
-        return raise_error(PyExc_ValueError, "%s is %S, not in [1, %d]", what, object, THREADS_MOST);
+    if (count < 1 || count > MAX_THREADS)
+        return raise_error(PyExc_ValueError, "%s is %S, not in [1, %d]", what, object, MAX_THREADS);
     if (object != NULL && object != Py_None)
         *threads = count;
     return 0;

@@ -32,7 +32,7 @@ int option_required_enum(PyObject *name, const struct option_names *names, void 
 const char *option_name(int value, const struct option_names *names);
 
 /* Set a number. Do nothing for null and None. Return -1 with TypeError, or ValueError if it is out of range: 64 bits,
-   or [1, THREADS_MOST] for threads. */
+   or [1, MAX_THREADS] for threads. */
 int option_double(PyObject *object, double *number);
 int option_int64(PyObject *object, const char *what, int64_t *number);
 int option_uint64(PyObject *object, const char *what, uint64_t *number);

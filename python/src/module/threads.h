@@ -12,12 +12,12 @@
 #include <stdbool.h>
 
 /* Maximum number of threads of a call. */
-enum { THREADS_MOST = 1024 };
+enum { MAX_THREADS = 1024 };
 
 /* Calls with outputs of this size take much longer than releasing the GIL or waking a thread. */
 enum { THREADS_LARGE_BYTES = 128 << 10 };
 
-/* Returns and sets the default number of threads of a call, in [1, THREADS_MOST]. Initially 1. */
+/* Returns and sets the default number of threads of a call, in [1, MAX_THREADS]. Initially 1. */
 size_t threads_get(void);
 void threads_set(size_t n);
 

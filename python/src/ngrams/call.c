@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)NGRAM_ARGUMENTS <= (int)ARGUMENTS_MOST, "each argument has a place");
+_Static_assert((int)NGRAM_ARGUMENTS <= (int)MAX_ARGUMENTS, "each argument has a place");
 
 /* Names of arguments of all calls, and of calls with columns. */
 #define BATCH_NAMES                                                                                                    \
@@ -391,7 +391,7 @@ PyObject *ngram_call_run(const struct ngram_facts *ngram, enum ngram_call_kind k
 {
     static PyObject *(*const functions[NGRAM_CALLS])(struct ngram_call * call, PyObject *const *arguments) = {
         [NGRAM_IDS_CALL] = run_ids, [NGRAM_ROWS_CALL] = run_rows, [NGRAM_HISTORY_CALL] = run_history};
-    PyObject *arguments[ARGUMENTS_MOST];
+    PyObject *arguments[MAX_ARGUMENTS];
     struct ngram_call call;
     if (arguments_sort(&arguments_of[kind], arguments, args, count, names) < 0 ||
         ngram_batch_begin(&call, ngram, arguments) < 0)
