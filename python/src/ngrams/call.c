@@ -115,7 +115,7 @@ struct tables {
     PyObject *tuple; /* Tables and None */
     size_t count;
     const inlay_table **views; /* null for None */
-    struct open_file **files;  /* source of the rows; null: memory */
+    struct open_file **files;  /* source of the rows; null: memory. In the same block as views */
     bool in_files;             /* true if any table has a file */
 };
 
@@ -123,7 +123,6 @@ static void close_tables(struct tables *tables)
 {
     Py_XDECREF(tables->tuple);
     PyMem_Free(tables->views);
-    PyMem_Free(tables->files);
 }
 
 /* Returns true if reading a table is likely to wait for the disk. */
@@ -161,10 +160,10 @@ static int open_tables(struct tables *tables, PyObject *given)
     if (tables->tuple == NULL)
         return -1;
     tables->count = (size_t)PyTuple_Size(tables->tuple);
-    tables->views = PyMem_Calloc(tables->count, sizeof *tables->views);
-    tables->files = PyMem_Calloc(tables->count, sizeof *tables->files);
-    if (tables->views == NULL || tables->files == NULL)
+    tables->views = PyMem_Calloc(2 * tables->count, sizeof *tables->views);
+    if (tables->views == NULL)
         return raise_memory();
+    tables->files = (struct open_file **)(void *)(tables->views + tables->count);
     for (size_t i = 0; i < tables->count; i++) {
         PyObject *table = PyTuple_GetItem(tables->tuple, (Py_ssize_t)i);
         if (table == Py_None)
