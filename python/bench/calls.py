@@ -4,9 +4,9 @@
 
     calls.py [--dim N] [--rounds N] [--json]
 
-Each line is the minimum over rounds; in each round, the contenders take turns. `C` is inlay_forward() with the same layer,
-ids and output, called in a loop by the extension module. The others are Python loops, minus the time of an empty loop.
-The second number is the difference to C. NumPy computes `table[ids] * scale + positions` for comparison.
+Each line is the minimum over rounds; in each round, the contenders take turns. `C` is inlay_forward() with the same
+layer, ids and output, called in a loop by the extension module. The others are Python loops, minus the time of an empty
+loop. The second number is the difference to C. NumPy computes `table[ids] * scale + positions` for comparison.
 """
 
 import argparse

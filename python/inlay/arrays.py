@@ -28,7 +28,7 @@ def ml_dtype(name: str) -> Any:
 
 
 def array_of(tensor: Any, numpy: Any, plain: bool, dtype: Any, copy: Optional[bool]) -> Any:
-    """Implements FileTensor.__array__(dtype, copy). `plain` is true if the buffer protocol has a format for the type."""
+    """Implements FileTensor.__array__(dtype, copy). `plain`: the buffer protocol has a format for the type."""
     if plain:
         array = numpy.asarray(tensor)
     else:

@@ -33,8 +33,8 @@ class _ByName(Mapping):
 class File(_core.File):
     """An open model of one or several files. inlay.open() makes it.
 
-    It is immutable, and any number of threads may use it. As a context manager, it closes itself. Arrays, Tables, Layers
-    and NGrams of a file keep its memory alive, even after close().
+    It is immutable, and any number of threads may use it. As a context manager, it closes itself. Arrays, Tables,
+    Layers and NGrams of a file keep its memory alive, even after close().
     """
 
     @property
@@ -57,10 +57,10 @@ class File(_core.File):
     ) -> _core.Layer:
         """Makes the input layer of the model from its configuration and the names of its tensors.
 
-        model is the family ("bert", "gpt2", "gemma", ...), required if the files don't name it. part "decoder" selects the
-        decoder of BART, T5 and others, "per_layer" the per-layer embedding of Gemma 3n. layer.start is the model's first
-        position, the default start of calls. layer.report describes the result. layer.complete is False if the model has
-        more steps before its first block, or may have; layer.follows lists them.
+        model is the family ("bert", "gpt2", "gemma", ...), required if the files don't name it. part "decoder" selects
+        the decoder of BART, T5 and others, "per_layer" the per-layer embedding of Gemma 3n. layer.start is the model's
+        first position, the default start of calls. layer.report describes the result. layer.complete is False if the
+        model has, or may have, more steps before its first block; layer.follows lists them.
         """
         return self._layer(model, part, dtype, threads)
 
@@ -99,9 +99,10 @@ def open_file(
 ) -> File:
     """Opens a model and validates all headers. Reads data of tensors only with memory="loaded" or "copied".
 
-    path is a .safetensors, .gguf or .npy file (detected by content), an .index.json of several files, any file of a split
-    GGUF model, or a directory with one of these. With memory="mapped", pages are read from the disk on first access, and
-    truncating the file in the meantime kills the process with SIGBUS. "loaded" maps the file and reads it at once.
-    "copied" reads it into private memory. resident_bytes is the approximate limit of a mapping's resident memory.
+    path is a .safetensors, .gguf or .npy file (detected by content), an .index.json of several files, any file of a
+    split GGUF model, or a directory with one of these. With memory="mapped", pages are read from the disk on first
+    access, and truncating the file in the meantime kills the process with SIGBUS. "loaded" maps the file and reads it
+    at once. "copied" reads it into private memory. resident_bytes is the approximate limit of a mapping's resident
+    memory.
     """
     return File(path, memory=memory, resident_bytes=resident_bytes)

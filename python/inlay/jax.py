@@ -66,8 +66,8 @@ def embed(
     the square root of dim. positions is a table [rows, dim] or an inlay.Sinusoid(), which becomes a constant. The last
     dimension of ids runs along a sequence. `start` is the position of its first token: an int, or an array with one
     start per sequence. position_ids gives the position of each id instead. Arrays of either kind require a table of
-    positions. segments is a table of token types, and segment_ids gives the type of each token, by default 0. The arrays
-    of a norm are float32.
+    positions. segments is a table of token types, and segment_ids gives the type of each token, by default 0. The
+    arrays of a norm are float32.
 
     Gradients of table, positions, segments, gamma and beta are supported. `out` is an array with the shape and type of
     the result. The result takes over its memory: always outside of jit, and under jit if it is donated.
@@ -118,7 +118,7 @@ def _type_of(dtype: Any) -> numpy.dtype:
 
 
 def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: Any, position_ids: Any) -> None:
-    """Adds the arrays of positions to a call. `start` is an array too, since each number would compile a new program."""
+    """Adds the arrays of positions to a call. `start` is an array, since each number would compile a new program."""
     shape = constants["ids"].shape
     fixed = isinstance(start, (int, numpy.integer))
     if position_ids is not None and (positions is None or not fixed or start != 0):

@@ -99,9 +99,9 @@ class NGram(_core.NGram):
     vocab is the number of token ids, length the length of the longest n-gram, and mix "xor" or "add". Each column gives
     one row per token. It is a mapping with length, modulus, offset (0), vector (0) and table (0), or a sequence in the
     order length, vector, modulus, table, offset. columns can also be one mapping from these names to lists. multipliers
-    is [vectors, length], or [length] for one vector. token_map is an array [vocab] of numbers, not copied if it is int32
-    or uint32. resets and masks are ids, or one id. The fields are those of inlay_ngram_spec (inlay/ngram.h). Calls
-    without tables use those given here. report describes an NGram made from a model file, else it is None.
+    is [vectors, length], or [length] for one vector. token_map is an array [vocab] of numbers, not copied if it is
+    int32 or uint32. resets and masks are ids, or one id. The fields are those of inlay_ngram_spec (inlay/ngram.h).
+    Calls without tables use those given here. report describes an NGram made from a model file, else it is None.
     """
 
     spec: dict[str, Any]

@@ -31,8 +31,8 @@ _OPERATORS = {_TYPE.FLOAT: "Embed", _TYPE.FLOAT16: "EmbedFloat16", _TYPE.BFLOAT1
 _FLOATS = (*_OPERATORS, _TYPE.DOUBLE)
 # The operator's inputs in order. The first two are required.
 _INPUTS = "table ids positions position_ids segments segment_ids gamma beta scales zeros".split()
-# Tables of GatherBlockQuantized: bits to flip in each byte to make values unsigned, and if zero points are packed across
-# rows. Without zero points, the zero is 8 for uint8 and int4 (after flipping), else 0.
+# Tables of GatherBlockQuantized: bits to flip in each byte to make values unsigned, and if zero points are packed
+# across rows. Without zero points, the zero is 8 for uint8 and int4 (after flipping), else 0.
 _QUANTIZED = {_TYPE.UINT8: (0, False), _TYPE.UINT4: (0, True), _TYPE.INT4: (0x88, True)}
 
 # LayerNorm as one node, and as the nodes that exporters without the operator write. Strings are tensors. Add and Mul
@@ -107,10 +107,10 @@ def fuse(model: onnx.ModelProto) -> Fusion:
 
     An input layer starts with a Gather or GatherBlockQuantized along axis 0 of a table. It continues with Mul by a
     constant of one element; Add of one or two terms; LayerNormalization, or its parts as nodes; Cast between these. A
-    term is a lookup in another table, or a tensor [dim], [length, dim] or [1, length, dim], constant or computed. Tables
-    are float32, float16 or bfloat16. A Gather alone is replaced if its ids are an input of the graph. All other nodes
-    stay, and results that other nodes need stay available. Sums are float32, norms are computed in float64, and the
-    output is rounded once.
+    term is a lookup in another table, or a tensor [dim], [length, dim] or [1, length, dim], constant or computed.
+    Tables are float32, float16 or bfloat16. A Gather alone is replaced if its ids are an input of the graph. All other
+    nodes stay, and results that other nodes need stay available. Sums are float32, norms are computed in float64, and
+    the output is rounded once.
 
     Negative ids count from the end of the table, like in Gather. On a bad id, run() raises InvalidArgument with the id
     and its place. It also raises it for sequences of one token if positions has more rows, which Add would broadcast.
@@ -147,7 +147,7 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
 
 
 def _repeats_to(size: Any, other: Any) -> bool:
-    """Returns True if a dimension is or may be 1 or equal to the other. False if the other would be repeated instead."""
+    """Returns True if a dimension is or may be 1 or equal to the other, without the other being repeated instead."""
     return size in (1, other) or other != 1 and not (isinstance(size, int) and isinstance(other, int))
 
 

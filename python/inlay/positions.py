@@ -16,11 +16,11 @@ from .names import choose, fold
 class Sinusoid:
     """The sinusoids of a layer, or their variant in a framework.
 
-    recipe is "exact" or one of docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq". An unknown name raises an
-    error that lists all recipes and their frameworks. The recipe gives the options that are None; "exact" is interleaved
-    with frequencies base^(-2i / dim). layout is "interleaved", "split" or "split_cos_first". spacing is "dim" or "half",
-    with shift 0 or 1. odd is "formula", "zero", "wrap" or "error". inv_freq is a list of your own frequencies in radians
-    per position. float_angles rounds angles like float32 frameworks.
+    recipe is "exact" or one of docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq". An unknown name raises
+    an error that lists all recipes and their frameworks. The recipe gives the options that are None; "exact" is
+    interleaved with frequencies base^(-2i / dim). layout is "interleaved", "split" or "split_cos_first". spacing is
+    "dim" or "half", with shift 0 or 1. odd is "formula", "zero", "wrap" or "error". inv_freq is a list of your own
+    frequencies in radians per position. float_angles rounds angles like float32 frameworks.
     """
 
     base: Optional[float] = None

@@ -79,8 +79,9 @@ def _need(package: str) -> Any:
 class StaticEmbedding:
     """A model of static embeddings. The vector of a text is the mean of its tokens' rows.
 
-    open() makes it. `layer` is the inlay.Layer, `tokenizer` the tokenizers.Tokenizer, and `kind` the package with the same
-    encode(). Don't change the tokenizer: ids of parts of texts are cached. Any number of threads may use the model.
+    open() makes it. `layer` is the inlay.Layer, `tokenizer` the tokenizers.Tokenizer, and `kind` the package with the
+    same encode(). Don't change the tokenizer: ids of parts of texts are cached. Any number of threads may use the
+    model.
     """
 
     def __init__(self, layer: _core.Layer, tokenizer: Any, kind: str = "", drops_unknown: bool = False) -> None:

@@ -25,9 +25,9 @@ copyreg.pickle(_core.Table, _reduce)
 def quantize(table: Any, type: str, *, group: Optional[int] = None, zeros: bool = False) -> _core.Table:
     """Converts a float32 table [rows, dim] to another element type.
 
-    type is a type of inlay.Table: "float16", "i8", "e4m3", "u4_grouped", ggml's "q4_k", ..., or a synonym such as "f16",
-    "half", "fp8" or "Q4_K". docs/features.md lists all. Grouped types have one scale per `group` columns (32, 64 or 128),
-    and a zero point with zeros=True. largest_error of the result is the maximum of |x - dequantized x|.
+    type is a type of inlay.Table: "float16", "i8", "e4m3", "u4_grouped", ggml's "q4_k", ..., or a synonym such as
+    "f16", "half", "fp8" or "Q4_K". docs/features.md lists all. Grouped types have one scale per `group` columns (32, 64
+    or 128), and a zero point with zeros=True. largest_error of the result is the maximum of |x - dequantized x|.
     """
     return _core.quantize(table, type, group, zeros)
 
@@ -49,8 +49,8 @@ def random(
 ) -> Any:
     """Returns a random float32 table [rows, dim]. It is the same on all machines, and can be made in parts.
 
-    kind is "normal", "truncated_normal" (low and high in deviations, by default -2 and 2) or "uniform" (from low to high,
-    by default 0 and 1). key is the seed, and offset selects one of its 2^64 tables. first_row is the first row of a part.
-    zero_row is filled with zeros.
+    kind is "normal", "truncated_normal" (low and high in deviations, by default -2 and 2) or "uniform" (from low to
+    high, by default 0 and 1). key is the seed, and offset selects one of its 2^64 tables. first_row is the first row of
+    a part. zero_row is filled with zeros.
     """
     return _core.random(rows, dim, kind, mean, deviation, low, high, key, offset, first_row, zero_row, out)

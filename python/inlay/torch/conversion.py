@@ -44,8 +44,8 @@ class Norm(NamedTuple):
 
 
 def _held(tensor: Optional[Tensor]) -> tuple[Optional[Tensor], Optional[int]]:
-    """Returns a tensor to be read later, and its version. In inference mode, PyTorch counts no versions, so this returns a
-    copy."""
+    """Returns a tensor to be read later, and its version. In inference mode, PyTorch counts no versions, so this
+    returns a copy."""
     if tensor is None or tensor.is_inference():
         return None if tensor is None else tensor.clone(), None
     return tensor, tensor._version
@@ -302,8 +302,8 @@ def _converted_class(kind: type) -> type:
 class Report:
     """The result of convert(): names of replaced modules with their classes, and names of others with the reason.
 
-    The first large call can add a module to `left`: the one before the blocks of the model (an nn.ModuleList) that calls
-    a function without a note, e.g. its own norm or positions. PyTorch continues from there.
+    The first large call can add a module to `left`: the one before the blocks of the model (an nn.ModuleList) that
+    calls a function without a note, e.g. its own norm or positions. PyTorch continues from there.
     """
 
     replaced: dict[str, str]
@@ -319,8 +319,8 @@ _reports: "weakref.WeakKeyDictionary[nn.Module, tuple[Report, weakref.ref[nn.Mod
 
 
 def _report_need(rows: PendingRows, function: Any) -> None:
-    """Reports the module that calls a function that needs rows, once for each embedding. Ignores calls after a norm, the
-    last step of an input layer, and calls in blocks."""
+    """Reports the module that calls a function that needs rows, once for each embedding. Ignores calls after a norm,
+    the last step of an input layer, and calls in blocks."""
     report, model_of = _reports.pop(rows.owner, (None, None))
     model = model_of() if model_of is not None else None
     if report is None or model is None or rows.norm is not None:
@@ -357,8 +357,8 @@ def _reason_to_leave(module: Any) -> Optional[str]:
 def convert(model: nn.Module) -> Report:
     """Makes inlay compute the input layers of a model in inference. Changes the model in place and returns a Report.
 
-    Replaces the class of each torch.nn.Embedding and EmbeddingBag by a subclass; parameters, names and state_dict() stay.
-    PyTorch still computes small outputs, training and torch.compile.
+    Replaces the class of each torch.nn.Embedding and EmbeddingBag by a subclass; parameters, names and state_dict()
+    stay. PyTorch still computes small outputs, training and torch.compile.
     """
     report = Report({}, {})
     for name, module in model.named_modules():

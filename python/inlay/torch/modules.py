@@ -89,8 +89,8 @@ class InputLayer(nn.Module):
     """dropout(norm(row * scale + position + segment)): the input layer of a Transformer in one pass.
 
     positions is None, an inlay.Sinusoid, "sinusoid" or "learned", with max_length rows. segments is the number of token
-    types. norm is None, "layer" or "rms" with eps, or an inlay.LayerNorm or RMSNorm with initial values of the parameters.
-    segments_first adds the segment before the position, as in BERT. scale is a number or "sqrt".
+    types. norm is None, "layer" or "rms" with eps, or an inlay.LayerNorm or RMSNorm with initial values of the
+    parameters. segments_first adds the segment before the position, as in BERT. scale is a number or "sqrt".
     """
 
     def __init__(
@@ -211,11 +211,12 @@ class PositionalEncoding(nn.Module):
 
 
 class StaticEmbedding(nn.Module):
-    """Static embeddings for inference: the mean of the rows of a text's tokens, from a table of any type of inlay.Table.
+    """Static embeddings for inference: the mean of the rows of a text's tokens, from a table of any type of
+    inlay.Table.
 
     Call it with ids [texts, length], or with the ids of all texts and the offset of each. It can replace `embedding` of
-    StaticEmbedding in sentence-transformers. Tokens padding_idx are skipped. token_mapping [vocab] is the row of each id,
-    and token_weights [vocab] a factor of each id. With norm=inlay.L2Norm(), vectors have length 1.
+    StaticEmbedding in sentence-transformers. Tokens padding_idx are skipped. token_mapping [vocab] is the row of each
+    id, and token_weights [vocab] a factor of each id. With norm=inlay.L2Norm(), vectors have length 1.
     """
 
     def __init__(

@@ -132,8 +132,8 @@ class NGramEmbedding(nn.Module):
 
     tables is one table or several, as tensors or Tables of any type. It defaults to the tables of the NGram. scale is a
     factor of their rows, e.g. of a quantized checkpoint. Tables aren't parameters: moving or casting the module doesn't
-    change them, and state_dict() doesn't contain them. combine is "concat" or "sum". dtype is the type of the output. It
-    defaults to the type of the first table if outputs can have it, else bfloat16.
+    change them, and state_dict() doesn't contain them. combine is "concat" or "sum". dtype is the type of the output.
+    It defaults to the type of the first table if outputs can have it, else bfloat16.
 
     A cache of transformers keeps the ids before a call, in state `state_idx` of layer `layer_idx`. Ids before the start
     of a sequence, and positions excluded by an attention mask, count as `masked_id`.

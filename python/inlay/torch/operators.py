@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The operators torch.ops.inlay.forward and .backward, their gradients, and embed(), which chooses between them and PyTorch.
+"""The operators torch.ops.inlay.forward and .backward, their gradients, and embed(), which chooses between them and
+PyTorch.
 
 Operators are stateless: each call makes a layer, so compiled and exported graphs hold only tensors and numbers.
 """
@@ -21,9 +22,9 @@ from inlay import _core
 class Arguments(NamedTuple):
     """The arguments of torch.ops.inlay.forward.
 
-    positions and segments are tables; position_ids and segment_ids have the shape of ids. norm is an inlay_norm, pooling
-    an inlay_pooling. Like padding_idx in PyTorch, padding_id gets no gradient and is skipped by pooling, but doesn't
-    change other outputs. seed holds the key and the step of dropout.
+    positions and segments are tables; position_ids and segment_ids have the shape of ids. norm is an inlay_norm,
+    pooling an inlay_pooling. Like padding_idx in PyTorch, padding_id gets no gradient and is skipped by pooling, but
+    doesn't change other outputs. seed holds the key and the step of dropout.
     """
 
     ids: Tensor
@@ -159,8 +160,8 @@ def new_seed() -> Tensor:
 
 # ---- Calls
 
-# Layers by options, and by addresses and shapes of tensors. They don't own their tensors, so PyTorch can free the memory.
-# None marks a layer that was called once: the first layer serves a single call, without self-tuning.
+# Layers by options, and by addresses and shapes of tensors. They don't own their tensors, so PyTorch can free the
+# memory. None marks a layer that was called once: the first layer serves a single call, without self-tuning.
 _layers: dict[Any, Any] = {}
 MAX_LAYERS = 256
 
