@@ -260,29 +260,18 @@ static PyObject *table_allocate(double largest_error)
     return self;
 }
 
-static PyObject *make(const struct table_arguments *given, const char *what, double largest_error)
-{
-    PyObject *self = table_allocate(largest_error);
-    if (self != NULL && table_fill(table_of(self), given, what) < 0)
-        Py_CLEAR(self);
-    return self;
-}
-
-/* Returns arguments with only the data given. */
-static struct table_arguments arguments_of(PyObject *data)
-{
-    return (struct table_arguments){data, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
-}
-
 /* Makes a Table from the arguments of Table(). */
 static PyObject *make_of(PyObject *args, PyObject *options, const char *what, double largest_error)
 {
     static char *names[] = {"data", "type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale", NULL};
-    struct table_arguments given = arguments_of(NULL);
+    struct table_arguments given = {NULL, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None, Py_None};
     if (arguments_parse(args, options, "O|O$OOOOOOO:Table", names, &given.data, &given.type, &given.dim, &given.group,
                         &given.scales, &given.zeros, &given.first_row, &given.vocab, &given.scale) < 0)
         return NULL;
-    return make(&given, what, largest_error);
+    PyObject *self = table_allocate(largest_error);
+    if (self != NULL && table_fill(table_of(self), &given, what) < 0)
+        Py_CLEAR(self);
+    return self;
 }
 
 PyObject *table_make(PyObject *options, const char *what, double largest_error)
@@ -361,8 +350,10 @@ PyObject *table_from(PyObject *object, const char *what)
 {
     if (table_is(object))
         return Py_NewRef(object);
-    const struct table_arguments given = arguments_of(object);
-    return make(&given, what, NOT_KNOWN);
+    PyObject *args = PyTuple_Pack(1, object);
+    PyObject *made = args != NULL ? make_of(args, NULL, what, NOT_KNOWN) : NULL;
+    Py_XDECREF(args);
+    return made;
 }
 
 static PyObject *get_type(PyObject *self, void *Py_UNUSED(closure))
