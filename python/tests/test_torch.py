@@ -810,6 +810,32 @@ def test_outputs_count_their_changes():
         assert torch.equal(layer(ids, out=torch.zeros(3, DIM)), table[ids])
 
 
+def test_tensors_that_are_negated_when_read():
+    """z.conj().imag shares the memory of z, where the numbers have the other sign."""
+    ids, negated = torch.randint(ROWS, (4, 6)), torch.randn(ROWS, DIM, dtype=torch.complex64).conj().imag
+    weights, weight = negated[:4, :6], torch.nn.Parameter(torch.randn(ROWS, DIM))
+    assert negated.is_neg() and weights.is_neg()
+    bags = inlay.torch.EmbeddingBag(ROWS, DIM, mode="sum")
+    expected = torch.nn.functional.embedding_bag(ids, bags.weight, mode="sum", per_sample_weights=weights)
+    torch.testing.assert_close(bags(ids, per_sample_weights=weights), expected)
+    assert torch.equal(operators.embed(operators.Arguments(ids, negated)), negated[ids])
+    assert torch.equal(torch.ops.inlay.forward(*operators.Arguments(ids, negated)), negated[ids])
+    operators.embed(operators.Arguments(ids, weight)).backward(torch._neg_view(negated[ids]))
+    found, weight.grad = weight.grad, None
+    torch.nn.functional.embedding(ids, weight).backward(-negated[ids])
+    torch.testing.assert_close(found, weight.grad)
+    out = torch._neg_view(torch.zeros(4, 6, DIM))
+    pooled = inlay.Layer(weight, pooling="sum")
+    for name, call in (
+        ("table", lambda: inlay.Layer(negated)),
+        ("out", lambda: inlay.Layer(weight.detach())(ids, out=out)),
+        ("weights", lambda: pooled(ids, weights=weights)),
+    ):
+        with pytest.raises(ValueError, match=rf"^{name} is negated when it is read: give {name}.resolve_neg\(\)$"):
+            call()
+    assert not out.any() and out._version == 0
+
+
 @pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
 def test_tensors_without_memory():
     layer = inlay.Layer(torch.randn(ROWS, DIM))

@@ -87,7 +87,8 @@ _ID_TYPES = (torch.int64, torch.int32)
 
 def way_of(*tensors: Optional[Tensor]) -> int:
     """Returns who computes with these tensors: a DIRECT call; the OPERATOR if a compiler, a tracer or a dispatch mode
-    records operators; TORCH for classes that extend tensors, other devices, torch.func and forward-mode derivatives."""
+    records operators; TORCH for classes that extend tensors, other devices, tensors that are negated when they are read,
+    torch.func and forward-mode derivatives."""
     recorded = torch.compiler.is_compiling() or torch._C._is_tracing() or torch._C._len_torch_dispatch_stack() > 0
     for tensor in tensors:
         if tensor is not None:
@@ -96,7 +97,7 @@ def way_of(*tensors: Optional[Tensor]) -> int:
                 if kind not in _RECORDED:
                     return TORCH
                 recorded = True
-            if not tensor.is_cpu or tensor.is_nested:
+            if not tensor.is_cpu or tensor.is_nested or (not recorded and tensor.is_neg()):
                 return TORCH
     if torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0:
         return TORCH
@@ -271,7 +272,7 @@ def _call_backward(
     layer._backward(
         tuple(table if want else None for table, want in zip(found, wanted)),
         ids,
-        gradient.float().contiguous(),
+        gradient.resolve_neg().float().contiguous(),
         start=start if rows[1] and position_ids is None else None,
         positions=position_ids,
         segments=segment_ids,

@@ -110,6 +110,18 @@ static PyObject *dlpack_capsule(PyObject *object)
     return capsule;
 }
 
+/* Returns -1 with ValueError for a tensor of PyTorch whose numbers are the negatives of those in memory, such as
+   z.conj().imag. The structs of DLPack have no field for it. */
+static int refuse_negated(PyObject *tensor, const char *what)
+{
+    PyObject *negated = PyObject_CallMethod(tensor, "is_neg", NULL);
+    PyErr_Clear();       /* tensors of others */
+    Py_XDECREF(negated); /* a bool */
+    if (negated != Py_True)
+        return 0;
+    return raise_error(PyExc_ValueError, "%s is negated when it is read: give %s.resolve_neg()", what, what);
+}
+
 /* Makes the view of a tensor and steals a reference to its owner, an object or a capsule. A capsule that isn't consumed
    deletes its tensor with its last reference, so holding the capsule is enough. */
 static int view_of_tensor(struct view *view, PyObject *object, PyObject *owner, const struct dlpack_tensor *tensor,
@@ -123,6 +135,8 @@ static int view_of_tensor(struct view *view, PyObject *object, PyObject *owner, 
     view->dtype = tensor->lanes == 1 ? dtype_of_dlpack(tensor->code, tensor->bits) : DTYPE_UNKNOWN;
     if (view->dtype == DTYPE_UNKNOWN)
         return unknown_dtype(object, what);
+    if (dtype_infos[view->dtype].id == 0 && refuse_negated(object, what) < 0)
+        return -1;
     Py_ssize_t stride_bytes = dtype_infos[view->dtype].bytes;
     for (int i = tensor->dims - 1; i >= 0; i--) {
         view->shape[i] = (Py_ssize_t)tensor->shape[i];
