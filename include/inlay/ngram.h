@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file ngram.h
- * Embeddings of hashed n-grams: each token takes some rows of large tables, at places that are hashes of its id and the
- * ids before it. One definition serves all models that have them: models differ only in the data of their specs.
- * docs/ngrams.md has the specs of models and an example. The conventions of inlay.h hold.
+ * Embeddings of hashed n-grams: each token looks up rows of large tables by hashes of its id and the ids before it. The
+ * same code runs all models that have them; only the data in their specs differs. docs/ngrams.md has the specs of
+ * models and an example. The conventions of inlay.h apply.
  *
  * Token t of a sequence has id i_t. The ids before it are earlier ids of the call, then the history of its sequence.
- * Place s, from 0 to length - 1, is the id i_(t-s). A place is *blocked* if it or a place s' < s
+ * Place s, from 0 to length - 1, is the id i_(t-s). A place is *blocked* if it or any place s' < s
  *
- * - is absent, because the sequence begins later;
+ * - is missing, because the sequence starts later;
  * - is one of `masks`; or
  * - is one of `resets` and is not the token itself: s' >= 1.
  *
- * So a blocked place blocks all older ones. Column c of a token takes this row of its table:
+ * A blocked place therefore blocks all older ones. Column c of a token uses this row of its table:
  *
  *     w_s   = pad if place s is blocked, else token_map[i_(t-s)]
  *     S_c   = mix over s < length_c of (w_s * multipliers[vector_c][s] mod 2^64), by XOR or by addition mod 2^64
- *     r_c   = S_c, as an int64, modulo modulus_c: in [0, modulus_c) also for negative S_c, as Python's % has it
+ *     r_c   = S_c, as an int64, modulo modulus_c: in [0, modulus_c) even if S_c is negative, like Python's %
  *     row_c = offset_c + r_c
  */
 #ifndef INLAY_NGRAM_H
@@ -32,50 +32,51 @@ extern "C" {
 
 /* ---- The hash --------------------------------------------------------------------------------------------------- */
 
-/** How the products of an n-gram become one number. 0 is none. */
+/** How the products of an n-gram are combined into one number. 0 is invalid. */
 typedef enum inlay_ngram_mix {
     INLAY_NGRAM_MIX_XOR = 1, /**< exclusive or */
     INLAY_NGRAM_MIX_ADD = 2, /**< addition modulo 2^64 */
 } inlay_ngram_mix;
 
-/** The most ids of an n-gram. */
+/** Maximum number of ids in an n-gram. */
 #define INLAY_NGRAM_LENGTH_MOST 16
 
-/** The most columns of an n-gram handle. */
+/** Maximum number of columns of an n-gram handle. */
 #define INLAY_NGRAM_COLUMNS_MOST 1024
 
-/** A column: one row that every token takes. */
+/** A column: one row lookup per token. */
 typedef struct inlay_ngram_column {
-    uint32_t length;  /**< ids that its n-gram has, in [1, inlay_ngram_spec.length] */
-    uint32_t vector;  /**< which vector of multipliers, < inlay_ngram_spec.vectors */
+    uint32_t length;  /**< number of ids in its n-gram, in [1, inlay_ngram_spec.length] */
+    uint32_t vector;  /**< index of its vector of multipliers, < inlay_ngram_spec.vectors */
     uint32_t modulus; /**< in [1, 2^32 - 1] */
-    uint32_t table;   /**< index in the tables of inlay_ngram_lookup; inlay_ngram_ids() ignores it */
+    uint32_t table;   /**< index in the tables of inlay_ngram_lookup; not used by inlay_ngram_ids() */
     uint64_t offset;  /**< added to the remainder; offset + modulus <= 2^63 */
 } inlay_ngram_column;
 
 /** What an n-gram handle computes. Start from inlay_ngram_spec_default(). */
 typedef struct inlay_ngram_spec {
     size_t size;           /**< sizeof(inlay_ngram_spec) */
-    size_t vocab;          /**< ids of tokens lie in [0, vocab); 1 to 2^31 */
-    uint32_t length;       /**< of the longest n-gram, N: 1 to INLAY_NGRAM_LENGTH_MOST. A history has N - 1 ids */
-    inlay_ngram_mix mix;   /**< how products become one number */
-    uint32_t pad;          /**< the number that blocked places count as, of the kind that token_map maps to */
-    uint32_t zero_is_none; /**< 1: a remainder of 0 is no row: its id is -1, and zeros are gathered; 0: it is a row */
-    const uint32_t *token_map; /**< [vocab] a number for each id; null: the id itself. Not copied: it must outlive the
+    size_t vocab;          /**< token ids are in [0, vocab); 1 to 2^31 */
+    uint32_t length;       /**< length N of the longest n-gram: 1 to INLAY_NGRAM_LENGTH_MOST. A history has N - 1 ids */
+    inlay_ngram_mix mix;   /**< how products are combined */
+    uint32_t pad;          /**< the number that replaces blocked places, after token_map */
+    uint32_t zero_is_none; /**< 1: a remainder of 0 means no row: its row id is -1 and zeros are gathered; 0: it is a
+                                row */
+    const uint32_t *token_map; /**< [vocab], a number for each id; null: the id itself. Not copied: it must outlive the
                                     handle */
-    const int64_t *resets;     /**< [reset_count] ids in [0, vocab), such as the end of a text. For tokens after one,
-                                    its place and older ones are blocked. Copied; may be null if there are none */
-    const int64_t *masks; /**< [mask_count] ids in [0, vocab), such as images. For one itself and for tokens after it,
+    const int64_t *resets;     /**< [reset_count], ids in [0, vocab), e.g. end of text. For the tokens after one, its
+                                    place and older ones are blocked. Copied; may be null if there are none */
+    const int64_t *masks; /**< [mask_count], ids in [0, vocab), e.g. images. For a mask itself and the tokens after it,
                                its place and older ones are blocked. Copied; may be null if there are none */
     size_t reset_count;   /**< number of resets, >= 0 */
     size_t mask_count;    /**< number of masks, >= 0 */
-    const int64_t *multipliers;        /**< [vectors, length], the first of a vector for the token itself. Copied */
-    size_t vectors;                    /**< number of vectors of multipliers, 1 to INLAY_NGRAM_COLUMNS_MOST */
+    const int64_t *multipliers; /**< [vectors, length], starting with the multiplier of the token itself. Copied */
+    size_t vectors;             /**< number of vectors of multipliers, 1 to INLAY_NGRAM_COLUMNS_MOST */
     const inlay_ngram_column *columns; /**< [column_count]. Copied */
     size_t column_count;               /**< number of columns, 1 to INLAY_NGRAM_COLUMNS_MOST */
 } inlay_ngram_spec;
 
-/** Returns a spec with pad 0, ids that map to themselves, no resets and no masks. Set multipliers and columns. */
+/** Returns a spec with pad 0, no token map, no resets and no masks. Set multipliers and columns. */
 static inline inlay_ngram_spec inlay_ngram_spec_default(size_t vocab, uint32_t length, inlay_ngram_mix mix)
 {
     inlay_ngram_spec spec;
@@ -97,45 +98,44 @@ static inline inlay_ngram_spec inlay_ngram_spec_default(size_t vocab, uint32_t l
     return spec;
 }
 
-/** The hash of n-grams, prepared. It is immutable and shared by all threads. */
+/** A prepared n-gram hash. It is immutable; any number of threads may share it. */
 typedef struct inlay_ngram inlay_ngram;
 
 /**
- * Makes an n-gram handle. One handle can hold the columns of several layers of a model, each of which then names its
+ * Makes an n-gram handle. One handle can hold the columns of several layers of a model; each layer then uses its own
  * range of columns.
  *
- * @param spec       what to compute; everything but the token map is copied
+ * @param spec       what to compute; copied, except the token map
  * @param allocator  null: malloc and free
- * @param ngram      where to write the new handle; null is written if the call fails
- * @return INLAY_OK; INLAY_ERROR_NULL if a required array is missing; INLAY_ERROR_OPTION if a number is outside the
- *         range that its field states; INLAY_ERROR_OVERFLOW; INLAY_ERROR_NO_MEMORY
+ * @param ngram      set to the new handle, or to null if the call fails
+ * @return INLAY_OK; INLAY_ERROR_NULL if a required array is missing; INLAY_ERROR_OPTION if a field is out of its
+ *         documented range; INLAY_ERROR_OVERFLOW; INLAY_ERROR_NO_MEMORY
  */
 INLAY_API inlay_status inlay_ngram_create(const inlay_ngram_spec *spec, const inlay_allocator *allocator,
                                           inlay_ngram **ngram);
 
-/** Destroys an n-gram handle. Null is ignored. No call may be using it. */
+/** Destroys an n-gram handle. Null is ignored. No call may be using the handle. */
 INLAY_API void inlay_ngram_destroy(inlay_ngram *ngram);
 
 /* ---- The batch -------------------------------------------------------------------------------------------------- */
 
-/** Ids and the ids before them. Start from inlay_ngram_batch_i32(), inlay_ngram_batch_i64() or
-    inlay_ngram_batch_ragged(), then set history. Nothing keeps its pointers after the call. */
+/** Token ids and the ids before them. Start from inlay_ngram_batch_i32(), inlay_ngram_batch_i64() or
+    inlay_ngram_batch_ragged(), then set the history. Its pointers are used only during the call. */
 typedef struct inlay_ngram_batch {
     size_t size;            /**< sizeof(inlay_ngram_batch) */
-    const void *ids;        /**< token ids [sequences, length], or [length] with offsets, at any address; each in
-                                 [0, vocab) */
+    const void *ids;        /**< token ids, [sequences, length], or [length] with offsets; each in [0, vocab) */
     inlay_id_type id_type;  /**< of ids and history */
     uint32_t reserved;      /**< 0 */
     size_t sequences;       /**< number of sequences, >= 0 */
-    size_t length;          /**< tokens of each sequence, >= 0; with offsets, tokens of all sequences together, or
+    size_t length;          /**< tokens per sequence, >= 0; with offsets, total number of tokens or
                                  INLAY_LENGTH_FROM_OFFSETS */
     const int64_t *offsets; /**< null, or [sequences + 1]: sequence b has tokens [offsets[b], offsets[b + 1]) of ids.
-                                 Offsets begin at 0, never decrease and end at the number of tokens */
-    const void *history;    /**< null: every sequence begins in this call. Or ids [sequences, N - 1] of id_type, at any
-                                 address: those before the first token of each sequence, the oldest first. Shorter
-                                 histories lie at the end of their row; what lies before them is not read */
-    const uint32_t *history_lengths; /**< with history: null, if all have N - 1 ids, or [sequences], each <= N - 1.
-                                          Fewer than N - 1 ids mean that the sequence begins with the first of them */
+                                 Offsets start at 0, never decrease and end at the number of tokens */
+    const void *history;    /**< null: every sequence starts in this call. Otherwise [sequences, N - 1] of id_type: the
+                                 ids before the first token of each sequence, oldest first. Shorter histories are at the
+                                 end of their row; the start of the row is then not read */
+    const uint32_t *history_lengths; /**< with history: null if all have N - 1 ids, or [sequences], each <= N - 1. With
+                                          fewer ids, the sequence starts at the first of them */
 } inlay_ngram_batch;
 
 /** Returns a batch of int32 ids [sequences, length] without history. */
@@ -177,28 +177,27 @@ static inline inlay_ngram_batch inlay_ngram_batch_ragged(const void *ids, inlay_
 
 /* ---- Row ids ---------------------------------------------------------------------------------------------------- */
 
-/** The value of a number of columns that stands for all columns from the first one on. */
+/** As a number of columns: all columns from the first one on. */
 #define INLAY_NGRAM_COLUMNS_REST SIZE_MAX
 
 /**
- * Writes the row ids row_c of every token, for callers that gather by themselves.
+ * Writes the row ids row_c of every token, for callers with their own gather.
  *
- * If another thread changes the arrays of the batch or the token map during the call, ids are wrong. Each still lies in
- * [offset, offset + modulus) of its column, and no other memory is read or written. The last offset of a batch with
- * INLAY_LENGTH_FROM_OFFSETS is the exception, as in inlay_forward().
+ * If another thread changes the arrays of the batch or the token map during the call, ids are wrong, but each is still
+ * in [offset, offset + modulus) of its column and no out-of-bounds memory is accessed. The exception is the last offset
+ * of a batch with INLAY_LENGTH_FROM_OFFSETS, as in inlay_forward().
  *
  * @param ngram             from inlay_ngram_create()
  * @param batch             ids and history; its arrays and the token map must not overlap `out`
  * @param first_column      the first column, < column_count
  * @param columns           number of columns, >= 1, or INLAY_NGRAM_COLUMNS_REST
  * @param out_type          INLAY_ID_I32 or INLAY_ID_I64
- * @param out               [tokens, columns] of out_type, at any address; -1 where there is no row. Tokens are counted
- *                          as in ids
+ * @param out               [tokens, columns] of out_type; -1 means no row. Tokens are in the order of ids
  * @param out_stride_bytes  distance between rows of `out`
- * @param executor          null, or a thread pool that runs the parts of the call
- * @param fault             null, or where to write which id or offset is bad
- * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _STRIDE, _OVERFLOW or _OVERLAP for an argument, _OPTION also if a row id
- *         of a column can exceed out_type; INLAY_ERROR_OFFSETS, _HISTORY or _ID with *fault
+ * @param executor          null, or a thread pool
+ * @param fault             null, or locates the bad id or offset
+ * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _STRIDE, _OVERFLOW or _OVERLAP for an argument, _OPTION also if row ids
+ *         of a column may not fit in out_type; INLAY_ERROR_OFFSETS, _HISTORY or _ID with *fault
  */
 INLAY_API inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngram_batch *batch, size_t first_column,
                                        size_t columns, inlay_id_type out_type, void *out, size_t out_stride_bytes,
@@ -206,33 +205,36 @@ INLAY_API inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngr
 
 /* ---- Forward ---------------------------------------------------------------------------------------------------- */
 
-/** How the rows of a token are combined. 0 is no value. */
+/** How the rows of a token are combined. 0 is invalid. */
 typedef enum inlay_ngram_combine {
-    INLAY_NGRAM_CONCAT = 1, /**< they are written one by one */
-    INLAY_NGRAM_SUM = 2,    /**< they are added up in the order of columns, in float32. Where there is no row nothing is
-                                 added, not even 0, so that -0 stays -0; without any row the sum is 0 */
+    INLAY_NGRAM_CONCAT = 1, /**< written one after the other */
+    INLAY_NGRAM_SUM = 2, /**< added in column order, in float32. Missing rows are skipped, so -0 stays -0; without any
+                              row the sum is 0 */
 } inlay_ngram_combine;
 
-/** The tables of an n-gram handle, and what is made of their rows. Start from inlay_ngram_lookup_default(). Nothing
-    keeps its pointers after the call. */
+/** The tables of an n-gram handle and how to combine their rows. Start from inlay_ngram_lookup_default(). Its pointers
+    are used only during the call. */
 typedef struct inlay_ngram_lookup {
     size_t size;                      /**< sizeof(inlay_ngram_lookup) */
-    const inlay_table *const *tables; /**< [table_count] tables of any element types, all of the same dim, none a shard.
-                                           Those that no column of the call names may be null */
+    const inlay_table *const *tables; /**< [table_count], of any element types, all with the same dim, no shards. Tables
+                                           that no column of the call uses may be null */
     size_t table_count;               /**< number of tables */
-    size_t first_column;              /**< the first column that is gathered, < column_count */
+    size_t first_column;              /**< the first column to gather, < column_count */
     size_t columns;                   /**< number of columns, >= 1, or INLAY_NGRAM_COLUMNS_REST */
-    const inlay_tuning *tuning;       /**< prefetch, which is INLAY_PREFETCH_L2_BLOCKS if automatic, and stream_bytes;
-                                           null: inlay_tuning_default() */
+    const inlay_tuning *tuning;       /**< prefetch, with INLAY_PREFETCH_L2_BLOCKS if automatic, and stream_bytes; null:
+                                           inlay_tuning_default() */
     float scale;                      /**< factor of every row, 0 included */
-    inlay_ngram_combine combine;      /**< what becomes of the rows of a token */
-    inlay_element_type out_type;      /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded once, to nearest even; NaN stays
-                                           NaN. If tables have this type and scale is 1, INLAY_NGRAM_CONCAT copies rows
-                                           with all bits */
+    inlay_ngram_combine combine;      /**< how the rows of a token are combined */
+    inlay_element_type out_type;      /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded once to nearest even; NaN stays
+                                           NaN. If the tables have this type and scale is 1, INLAY_NGRAM_CONCAT copies
+                                           rows bit by bit */
     inlay_stores stores;              /**< how outputs are stored */
     size_t column_stride_bytes;       /**< INLAY_NGRAM_CONCAT: distance between the rows of a token; 0: the bytes of one
                                            row. INLAY_NGRAM_SUM: 0 */
 } inlay_ngram_lookup;
+
+/** Returns a lookup of all columns, with scale 1, INLAY_NGRAM_CONCAT, float32 outputs, automatic stores and contiguous
+    rows of a token. */
 
 /** Returns a lookup of all columns, with scale 1, INLAY_NGRAM_CONCAT, float32 outputs, automatic stores and the rows of
     a token one behind the other. */
@@ -259,23 +261,24 @@ static inline inlay_ngram_lookup inlay_ngram_lookup_default(const inlay_table *c
  *     CONCAT: out[t, c, :] = cast(table_c[row_c, :] * scale)
  *     SUM:    out[t, :]    = cast(sum over c of table_c[row_c, :] * scale)
  *
- * Each product is rounded to float32, then each sum. With CONCAT row c of token t lies at t * token_stride_bytes + c *
- * column_stride_bytes. The output is [tokens, columns, dim] if the rows of a token fit in token_stride_bytes, and
- * [columns, tokens, dim] if a column of all tokens fits in column_stride_bytes. With other strides rows of the output
- * could overlap: they are INLAY_ERROR_STRIDE. Where there is no row, zeros are written.
+ * Each product is rounded to float32, then each sum. Zeros are written if there is no row.
  *
- * If another thread changes the arrays of the batch or the token map during the call, inlay_ngram_ids() says what
- * holds.
+ * With CONCAT, row c of token t is at t * token_stride_bytes + c * column_stride_bytes. The output is
+ * [tokens, columns, dim] if the rows of a token fit in token_stride_bytes, and [columns, tokens, dim] if a column of
+ * all tokens fits in column_stride_bytes. With any other strides output rows could overlap, so they are
+ * INLAY_ERROR_STRIDE.
+ *
+ * If another thread changes the arrays of the batch or the token map during the call, the guarantees of
+ * inlay_ngram_ids() apply.
  *
  * @param ngram               from inlay_ngram_create()
  * @param batch               ids and history; its arrays and the token map must not overlap `out`
  * @param lookup              tables, columns and output type; a table has at least offset + modulus rows for each of
- *                            the columns that name it. Neither the tables nor their views nor the list of them may
- *                            overlap `out`
- * @param out                 rows of dim elements of out_type, at any address. Tokens are counted as in ids
+ *                            its columns. The tables, their views and the list of them must not overlap `out`
+ * @param out                 rows of dim elements of out_type. Tokens are in the order of ids
  * @param token_stride_bytes  distance between the first rows of two tokens
- * @param executor            null, or a thread pool that runs the parts of the call
- * @param fault               null, or where to write which id or offset is bad
+ * @param executor            null, or a thread pool
+ * @param fault               null, or locates the bad id or offset
  * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE, _OVERFLOW or _OVERLAP for an argument, _SHAPE if dims
  *         of tables differ or a table has too few rows; INLAY_ERROR_OFFSETS, _HISTORY or _ID with *fault
  */
@@ -287,17 +290,17 @@ INLAY_API inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay
 
 /**
  * Writes the histories for the next call, after accepted[b] tokens of sequence b: the last N - 1 ids of its history
- * followed by its first accepted[b] ids. Histories hold ids of tokens, which depend on no column. So one history serves
- * all layers, and speculative decoding rolls back by accepting fewer tokens than it has computed.
+ * followed by its first accepted[b] ids. Histories hold token ids and are independent of columns, so one history serves
+ * all layers. To roll back in speculative decoding, accept fewer tokens than were computed.
  *
  * @param ngram        from inlay_ngram_create()
- * @param batch        ids and history of the call before
- * @param accepted     null: all tokens of each sequence. Or [sequences], each in [0, tokens of the sequence]
- * @param out          [sequences, N - 1] of the batch's id_type, at any address: batch->history itself, or without
- *                     overlap. Histories lie at the end of their row, after zeros
- * @param out_lengths  [sequences] lengths of the histories: batch->history_lengths itself, or without overlap. May be
- *                     null if all are N - 1 by themselves: with history and without history_lengths
- * @param fault        null, or where to write which id, offset, length or number of accepted tokens is bad
+ * @param batch        ids and history of the previous call
+ * @param accepted     null: all tokens of each sequence. Otherwise [sequences], each in [0, tokens of the sequence]
+ * @param out          [sequences, N - 1] of the batch's id_type: batch->history itself, or without overlap. Histories
+ *                     are at the end of their row, after zeros
+ * @param out_lengths  [sequences], lengths of the histories: batch->history_lengths itself, or without overlap. May be
+ *                     null if all are known to be N - 1: with history and without history_lengths
+ * @param fault        null, or locates the bad id, offset, length or number of accepted tokens
  * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _OVERFLOW or _OVERLAP for an argument; INLAY_ERROR_OFFSETS, _HISTORY
  *         or _ID with *fault
  */

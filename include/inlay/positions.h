@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file positions.h
- * Positional encodings: exact sinusoid tables, the recipes of frameworks, and rotary tables. The conventions of inlay.h
- * hold.
+ * Positional encodings: exact sinusoid tables, frameworks' variants of them (recipes), and rotary tables. The
+ * conventions of inlay.h apply.
  */
 #ifndef INLAY_POSITIONS_H
 #define INLAY_POSITIONS_H
@@ -16,41 +16,42 @@ extern "C" {
 
 /* ---- Sinusoids ------------------------------------------------------------------------------------------------ */
 
-/** The limit of positions: 0 <= position < 2^31. */
+/** Upper bound of positions: 0 <= position < 2^31. */
 #define INLAY_POSITION_LIMIT (INT64_C(1) << 31)
 
-/** Which columns hold the sine and the cosine of frequency i, 0 <= i < ceil(dim / 2). 0 is no layout. */
+/** Which columns hold the sine and cosine of frequency i, 0 <= i < ceil(dim / 2). 0 is invalid. */
 typedef enum inlay_sinusoid_layout {
     INLAY_SINUSOID_LAYOUT_INTERLEAVED = 1, /**< sin, cos, sin, cos, ...: columns 2i and 2i + 1 (Vaswani et al. 2017) */
     INLAY_SINUSOID_LAYOUT_SPLIT = 2,       /**< all sines, then all cosines: columns i and ceil(dim / 2) + i
                                                 (tensor2tensor) */
-    INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST = 3, /**< likewise, with the cosines first (ggml) */
+    INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST = 3, /**< all cosines, then all sines (ggml) */
 } inlay_sinusoid_layout;
 
-/** The exponents e(i) of the frequencies base^-e(i), in radians per position. 0 is no spacing. */
+/** The exponents e(i) of the frequencies base^-e(i), in radians per position. 0 is invalid. */
 typedef enum inlay_sinusoid_spacing {
     INLAY_SINUSOID_SPACING_DIM = 1,  /**< e(i) = 2i / dim (Vaswani et al. 2017) */
     INLAY_SINUSOID_SPACING_HALF = 2, /**< e(i) = i / max(floor(dim / 2) - shift, 1). With shift 1 the last frequency of
-                                        an even dim is 1 / base itself (tensor2tensor, fairseq) */
+                                          an even dim is exactly 1 / base (tensor2tensor, fairseq) */
 } inlay_sinusoid_spacing;
 
-/** What the last column of an odd dim holds, which has no partner. 0 is no choice. */
+/** Contents of the last column of an odd dim, which has no partner. 0 is invalid. */
 typedef enum inlay_sinusoid_odd {
     INLAY_SINUSOID_ODD_FORMULA = 1, /**< the sine of one more frequency (the cosine if cosines come first). The first
-                                       block of a split layout has ceil(dim / 2) columns */
-    INLAY_SINUSOID_ODD_ZERO = 2,  /**< zeros. The other columns lie as those of dim - 1 columns, with the frequencies of
-                                       dim (tensor2tensor) */
+                                         block of a split layout has ceil(dim / 2) columns */
+    INLAY_SINUSOID_ODD_ZERO = 2,  /**< zeros. The other columns are laid out as for dim - 1, with the frequencies of dim
+                                       (tensor2tensor) */
     INLAY_SINUSOID_ODD_WRAP = 3,  /**< the cosine of the first frequency again, or 0 for dim 1, which has no frequency.
-                                       The other columns are as with zeros (Marian) */
-    INLAY_SINUSOID_ODD_ERROR = 4, /**< an odd dim is INLAY_ERROR_SHAPE, for frameworks that raise an exception */
+                                       The other columns are as with ODD_ZERO (Marian) */
+    INLAY_SINUSOID_ODD_ERROR = 4, /**< odd dims return INLAY_ERROR_SHAPE, for frameworks that raise an exception */
 } inlay_sinusoid_odd;
 
 /**
- * Whose arithmetic computes the table. The exact recipe is the formula itself. The others reproduce the float tables
- * that checkpoints were trained with. They perform the operations of a framework in its order and types, with exp, log
- * and pow correctly rounded. The sine and the cosine of the resulting angle are correctly rounded to float32. (A
- * framework's own expf need not be correctly rounded in every column. To match its table, take its frequencies:
- * inv_freq with float_angles.) docs/recipes.md has each formula, and its distance from the exact one.
+ * The arithmetic that computes the table. INLAY_RECIPE_EXACT evaluates the formula itself. The other recipes reproduce
+ * the float tables that checkpoints were trained with: they perform a framework's operations in its order and types.
+ * exp, log and pow are correctly rounded, and so are the sine and cosine of the resulting angle, to float32.
+ *
+ * A framework's own expf may not be correctly rounded in every column. To match its table exactly, pass its frequencies
+ * as inv_freq, with float_angles. docs/recipes.md has each formula and its distance from the exact one.
  */
 typedef enum inlay_recipe {
     INLAY_RECIPE_EXACT = 0,         /**< base^-e(i) as a real number; each entry is rounded once */
@@ -62,7 +63,7 @@ typedef enum inlay_recipe {
     INLAY_RECIPE_INV_POW = 6,       /**< 1 / base^(2i / dim) in float32 (rotary embeddings; positional-encodings) */
     INLAY_RECIPE_TENSOR2TENSOR = 7, /**< get_timing_signal_1d; also gemma.cpp */
     INLAY_RECIPE_FAIRSEQ = 8,       /**< fairseq, M2M100, Whisper, DDPM: the increment rounded from float64 */
-    INLAY_RECIPE_OPENNMT_TF = 9,    /**< the arithmetic of FAIRSEQ; OpenNMT-tf's positions begin at 1 */
+    INLAY_RECIPE_OPENNMT_TF = 9,    /**< the arithmetic of FAIRSEQ; OpenNMT-tf's positions start at 1 */
     INLAY_RECIPE_MARIAN = 10,       /**< Marian (C++) */
     INLAY_RECIPE_HF_MARIAN = 11,    /**< Marian in Hugging Face: the arithmetic of NUMPY_FP64, split */
     INLAY_RECIPE_DIFFUSERS = 12,    /**< get_timestep_embedding; `shift` is its downscale_freq_shift */
@@ -72,12 +73,12 @@ typedef enum inlay_recipe {
     INLAY_RECIPE_MAE = 16,          /**< get_1d_sincos_pos_embed (MAE, DiT): float64 */
 } inlay_recipe;
 
-/** Returns the name of a recipe as the tool spells it, "exact", "torch-exp", ..., or null for a value that is no
-   recipe. Values have no gaps, so counting up from 0 to the first null finds all recipes. */
+/** Returns the name of a recipe as in the command: "exact", "torch-exp", ...; null for an invalid value. Values have no
+   gaps, so you can list all recipes by counting from 0 to the first null. */
 INLAY_API const char *inlay_recipe_name(inlay_recipe recipe);
 
-/** Returns a framework, model or paper whose table a recipe makes, "Whisper" for example, for people; null past the
-   last index and for a value that is no recipe. One framework can have several recipes: docs/recipes.md. */
+/** Returns a framework, model or paper that uses a recipe, e.g. "Whisper", for display; null past the last index and
+   for an invalid recipe. A framework can have several recipes: see docs/recipes.md. */
 INLAY_API const char *inlay_recipe_framework(inlay_recipe recipe, size_t index);
 
 /**
@@ -89,22 +90,20 @@ typedef struct inlay_sinusoid_spec {
     size_t size;                  /**< sizeof(inlay_sinusoid_spec) */
     size_t dim;                   /**< columns of a row, 1 <= dim < 2^31 */
     double base;                  /**< 1 <= base <= 1e30 */
-    double amplitude;             /**< the factor of every entry, 2^-20 <= amplitude <= 2^10. Exact: the product of sine
-                                       and amplitude is rounded once. Other recipes and float_angles: the rounded sine is
-                                       multiplied by the amplitude rounded to float32, and rounded again */
+    double amplitude;             /**< factor of every entry, 2^-20 <= amplitude <= 2^10. Exact recipe: amplitude * sine
+                                       is rounded once. Other recipes and float_angles: the rounded sine is multiplied
+                                       by the amplitude rounded to float32, and rounded again */
     inlay_sinusoid_layout layout; /**< which columns are sines */
     inlay_sinusoid_spacing
-        spacing;            /**< the frequencies of the exact recipe; other recipes have their own and ignore it */
-    uint32_t shift;         /**< 0 or 1, of INLAY_SINUSOID_SPACING_HALF and INLAY_RECIPE_DIFFUSERS */
-    inlay_sinusoid_odd odd; /**< the last column of an odd dim */
-    inlay_recipe recipe;    /**< whose arithmetic */
-    uint32_t float_angles;  /**< 1: inv_freq, the position and their product, the angle, are each rounded to
-                                 float32, as in float32 frameworks; needs inv_freq. 0: the angle is the exact
-                                 product */
-    const double *inv_freq; /**< null, or the caller's frequencies [pairs] in radians per position, each in
-                                 [0, 2^31]. They are copied. `pairs` is ceil(dim / 2) if `odd` is
-                                 INLAY_SINUSOID_ODD_FORMULA, else floor(dim / 2). For INLAY_RECIPE_EXACT only; base
-                                 and spacing are then ignored */
+        spacing;            /**< frequencies of the exact recipe; ignored by other recipes, which have their own */
+    uint32_t shift;         /**< 0 or 1, for INLAY_SINUSOID_SPACING_HALF and INLAY_RECIPE_DIFFUSERS */
+    inlay_sinusoid_odd odd; /**< last column of an odd dim */
+    inlay_recipe recipe;    /**< arithmetic */
+    uint32_t float_angles;  /**< 1: inv_freq, the position and their product, the angle, are each rounded to float32, as
+                                 in float32 frameworks; requires inv_freq. 0: the angle is the exact product */
+    const double *inv_freq; /**< null, or your frequencies [pairs] in radians per position, each in [0, 2^31]. Copied.
+                                 `pairs` is ceil(dim / 2) if `odd` is INLAY_SINUSOID_ODD_FORMULA, else floor(dim / 2).
+                                 Only for INLAY_RECIPE_EXACT; base and spacing are then ignored */
     size_t reserved;        /**< 0 */
 } inlay_sinusoid_spec;
 
@@ -129,57 +128,57 @@ static inline inlay_sinusoid_spec inlay_sinusoid_spec_default(size_t dim)
 }
 
 /**
- * Returns the spec of a recipe with the framework's layout, odd dims, shift and amplitude, and base 10000. Each field
- * may be changed afterwards. `spacing` is that of the formula which the recipe approximates.
+ * Returns the spec of a recipe: the framework's layout, odd dims, shift and amplitude, and base 10000. You may change
+ * any field afterwards. `spacing` is set to that of the formula which the recipe approximates.
  *
- * @param recipe  a value that is no recipe gives a spec that inlay_sinusoid_create() refuses
+ * @param recipe  for an invalid value, inlay_sinusoid_create() rejects the spec
  * @param dim     columns of a row
  */
 INLAY_API inlay_sinusoid_spec inlay_sinusoid_spec_recipe(inlay_recipe recipe, size_t dim);
 
-/** A sinusoid: frequencies and what is computed from them once. It is immutable and shared by all threads. */
+/** A sinusoid: its frequencies and precomputed data. It is immutable; any number of threads may share it. */
 typedef struct inlay_sinusoid inlay_sinusoid;
 
 /**
  * Makes a sinusoid.
  *
- * @param spec       what to compute; it and its inv_freq are copied
+ * @param spec       what to compute; copied, with its inv_freq
  * @param allocator  null: malloc and free
- * @param sinusoid   where to write the new handle; null is written if the call fails
+ * @param sinusoid   set to the new handle, or to null if the call fails
  * @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an invalid enum value, amplitude, frequency or combination
  *         of fields; INLAY_ERROR_SHAPE for dim; INLAY_ERROR_BASE; INLAY_ERROR_OVERFLOW; INLAY_ERROR_NO_MEMORY
  */
 INLAY_API inlay_status inlay_sinusoid_create(const inlay_sinusoid_spec *spec, const inlay_allocator *allocator,
                                              inlay_sinusoid **sinusoid);
 
-/** Destroys a sinusoid. Null is ignored. Layers made from it must be destroyed before, and no call may be using it. */
+/** Destroys a sinusoid. Null is ignored. Destroy layers made from it first. No call may be using the sinusoid. */
 INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
 
 /**
  * Writes the rows of positions [first, first + n).
  *
- * Every entry of the exact recipe is the real number rounded once to nearest even (correctly rounded), on every ISA, in
- * every type and at every position; subnormal numbers are formed. Entries of other recipes, and with float_angles, are
- * rounded to float32; for 16-bit types they are rounded a second time, as the frameworks cast them.
+ * Entries of the exact recipe are correctly rounded: the real number, rounded once to nearest even, on every ISA, in
+ * every type and at every position, including subnormal results. Entries of other recipes, and with float_angles, are
+ * rounded to float32; 16-bit types are rounded a second time, as frameworks cast them.
  *
- * The exact recipe takes about as long as storing the rows, on the portable ISA several times as long. On the scalar
- * ISA each sine and each cosine takes 0.3 to 0.5 us. Other recipes take 10 to 15 ns per entry.
+ * The exact recipe takes about as long as storing the rows; on the portable ISA several times as long, and on the
+ * scalar ISA 0.3 to 0.5 us per sine or cosine. Other recipes take 10 to 15 ns per entry.
  *
  * @param sinusoid          from inlay_sinusoid_create()
  * @param first             the first position: 0 <= first, first + n <= 2^31
  * @param n                 number of rows
  * @param type              INLAY_F32, INLAY_F16 or INLAY_BF16
- * @param out               [n, dim] of `type`, at any address
+ * @param out               [n, dim] of `type`
  * @param out_stride_bytes  distance between rows of `out`
- * @param executor          null, or who runs the parts of the call
- * @return INLAY_OK; INLAY_ERROR_POSITION for `first` or n; INLAY_ERROR_OVERLAP if `out` overlaps the handle; the
- *         status of another argument
+ * @param executor          null, or a thread pool
+ * @return INLAY_OK; INLAY_ERROR_POSITION for `first` or n; INLAY_ERROR_OVERLAP if `out` overlaps the handle; or another
+ *         argument error
  */
 INLAY_API inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n,
                                            inlay_element_type type, void *out, size_t out_stride_bytes,
                                            const inlay_executor *executor);
 
-/** The type of the positions of a list. 0 is no type. */
+/** The type of a list of positions. 0 is invalid. */
 typedef enum inlay_position_type {
     INLAY_POSITION_I64 = 1, /**< int64_t, of magnitude below 2^31 */
     INLAY_POSITION_F32 = 2, /**< float: real-valued (diffusion timesteps), of magnitude below 2^31 */
@@ -187,24 +186,23 @@ typedef enum inlay_position_type {
 } inlay_position_type;
 
 /**
- * Writes the rows of a list of positions, in its order. They are as exact as those of inlay_sinusoid_rows(), also for
+ * Writes the rows of a list of positions, in order. They are as exact as those of inlay_sinusoid_rows(), also for
  * negative and fractional positions.
  *
- * Rows of whole numbers take about 1 ns per entry. Those of other numbers are computed from exact phases, which takes 6
- * to 13 ns. If a position is so small that sines are below 2^-100, all of these need the exact fallback, which takes 80
- * to 250 ns per entry. So does every entry on the
- * scalar ISA.
+ * Rows of integer positions take about 1 ns per entry. Other rows are computed from exact phases in 6 to 13 ns per
+ * entry. Entries of positions so small that sines are below 2^-100, and all entries on the scalar ISA, need the exact
+ * fallback: 80 to 250 ns per entry.
  *
  * @param sinusoid          from inlay_sinusoid_create()
- * @param positions         [n] of position_type, at any address; must not overlap `out`
+ * @param positions         [n] of position_type; must not overlap `out`
  * @param position_type     type of the positions
  * @param n                 number of positions and rows
  * @param type              INLAY_F32, INLAY_F16 or INLAY_BF16
- * @param out               [n, dim] of `type`, at any address
+ * @param out               [n, dim] of `type`
  * @param out_stride_bytes  distance between rows of `out`
- * @param executor          null, or who runs the parts of the call
- * @param fault             null, or where to write which position is out of range
- * @return INLAY_OK; INLAY_ERROR_POSITION with *fault; INLAY_ERROR_OVERLAP; the status of another argument
+ * @param executor          null, or a thread pool
+ * @param fault             null, or locates the position out of range
+ * @return INLAY_OK; INLAY_ERROR_POSITION with *fault; INLAY_ERROR_OVERLAP; or another argument error
  */
 INLAY_API inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *positions,
                                          inlay_position_type position_type, size_t n, inlay_element_type type,
@@ -214,56 +212,58 @@ INLAY_API inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const v
 /* ---- Rotary embeddings: tables of cosines and sines -------------------------------------------------------------- */
 
 /**
- * How the frequencies of rotary embeddings (Su et al. 2021) are scaled for lengths beyond those of training. Each is
- * the formula of Hugging Face's transformers (ROPE_INIT_FUNCTIONS). docs/rotary.md has the formulas, and where other
- * implementations differ. 0 is no scaling type.
+ * How the frequencies of rotary embeddings (Su et al. 2021) are scaled to lengths beyond training. Each is the formula
+ * of Hugging Face's transformers (ROPE_INIT_FUNCTIONS). docs/rotary.md has the formulas and the differences from other
+ * implementations. 0 is invalid.
  */
 typedef enum inlay_rotary_scaling {
     INLAY_ROTARY_DEFAULT = 1,     /**< base^(-2i / dim) */
     INLAY_ROTARY_LINEAR = 2,      /**< divided by `factor`: position interpolation (Chen et al. 2023) */
     INLAY_ROTARY_NTK = 3,         /**< the base is multiplied by factor^(dim / (dim - 2)): NTK-aware */
-    INLAY_ROTARY_DYNAMIC_NTK = 4, /**< NTK-aware, with a factor that depends on `length`:
-                                       factor * max(length, original_length) / original_length - (factor - 1) */
-    INLAY_ROTARY_LLAMA3 = 5,   /**< Llama 3.1: frequencies that make few rotations over original_length are divided by
-                                    `factor`, those that make many are kept; between them a ramp over the rotations */
-    INLAY_ROTARY_YARN = 6,     /**< YaRN (Peng et al. 2023): likewise, with a ramp over i as in the authors' code; and
-                                    an attention factor, 0.1 ln(factor) + 1 */
-    INLAY_ROTARY_LONGROPE = 7, /**< LongRoPE (Ding et al. 2024): each frequency is divided by a factor of its own; and
-                                    an attention factor, sqrt(1 + ln(factor) / ln(original_length)) */
+    INLAY_ROTARY_DYNAMIC_NTK = 4, /**< NTK-aware, with a factor that depends on `length`: factor * max(length,
+                                       original_length) / original_length - (factor - 1) */
+    INLAY_ROTARY_LLAMA3 = 5,      /**< Llama 3.1: frequencies with few rotations over original_length are divided by
+                                       `factor`, those with many are kept, with a ramp over rotations in between */
+    INLAY_ROTARY_YARN = 6,        /**< YaRN (Peng et al. 2023): same, with a ramp over i as in the authors' code, and an
+                                       attention factor, 0.1 ln(factor) + 1 */
+    INLAY_ROTARY_LONGROPE = 7,    /**< LongRoPE (Ding et al. 2024): each frequency is divided by its own factor; with an
+                                       attention factor, sqrt(1 + ln(factor) / ln(original_length)) */
 } inlay_rotary_scaling;
 
-/** A rotary embedding's frequencies. Start from inlay_rotary_spec_default(). Fields that a scaling does not use are
-    ignored. Fields that a scaling needs and that are still 0 are INLAY_ERROR_OPTION: models differ in them. */
+/** The frequencies of a rotary embedding. Start from inlay_rotary_spec_default(). Fields that the scaling does not use
+    are ignored. Fields that it needs are INLAY_ERROR_OPTION while still 0: they differ between models. */
 typedef struct inlay_rotary_spec {
     size_t size;                  /**< sizeof(inlay_rotary_spec) */
     size_t dim;                   /**< rotary columns of a head, even, 2 <= dim < 2^31: head size *
                                        partial_rotary_factor */
     double base;                  /**< rope_theta, 1 <= base <= 1e30; YaRN needs more than 1 */
-    inlay_rotary_scaling scaling; /**< which formula */
+    inlay_rotary_scaling scaling; /**< formula */
     uint32_t reserved;            /**< 0 */
-    double factor;           /**< 1 <= factor <= 1e6, needed by every scaling but the default. LongRoPE uses it, the
-                                  longest length / original_length, only if attention_factor is 0 */
+    double factor;           /**< 1 <= factor <= 1e6, needed by every scaling except the default. LongRoPE uses it (the
+                                  longest length / original_length) only if attention_factor is 0 */
     double original_length;  /**< max_position_embeddings of training, 2 <= original_length < 2^31, needed by dynamic
                                   NTK, Llama 3, YaRN and LongRoPE */
     double length;           /**< number of tokens, 1 <= length < 2^31, needed by dynamic NTK and by LongRoPE, which
                                   uses short_factors up to original_length and long_factors beyond it */
-    double low_freq_factor;  /**< Llama 3: frequencies of at most this many rotations over original_length are
+    double low_freq_factor;  /**< Llama 3: frequencies with at most this many rotations over original_length are
                                   divided; 1 in Llama 3.1. 2^-20 <= low < high <= 1e6, both needed */
-    double high_freq_factor; /**< Llama 3: frequencies of at least this many rotations are kept; 4 in Llama 3.1 */
-    double beta_fast;        /**< YaRN: frequencies of at least this many rotations over original_length are kept; 32 */
-    double beta_slow;        /**< YaRN: frequencies of at most this many rotations are divided; 1. 2^-20 <= slow <=
+    double high_freq_factor; /**< Llama 3: frequencies with at least this many rotations are kept; 4 in Llama 3.1 */
+    double beta_fast;        /**< YaRN: frequencies with at least this many rotations over original_length are kept;
+                                  32 */
+    double beta_slow;        /**< YaRN: frequencies with at most this many rotations are divided; 1. 2^-20 <= slow <=
                                   fast <= 1e6 */
-    uint32_t truncate;       /**< YaRN: 1: the ends of the ramp are rounded outwards to integers; 0: they are not */
+    uint32_t truncate;       /**< YaRN: 1: the ends of the ramp are rounded outward to integers; 0: not rounded */
     uint32_t reserved_too;   /**< 0 */
-    double mscale;           /**< YaRN: 0, or with mscale_all_dim the weights w of DeepSeek's quotient of attention
+    double mscale;           /**< YaRN: 0; or with mscale_all_dim, the weights w of DeepSeek's quotient of attention
                                   factors 0.1 w ln(factor) + 1, each in [0, 100] */
-    double mscale_all_dim;   /**< YaRN: see mscale; both are used only if neither is 0, as in Hugging Face */
+    double mscale_all_dim;   /**< YaRN: see mscale; used only if both are nonzero, as in Hugging Face */
     double attention_factor; /**< YaRN, LongRoPE: 0 for the formula, or the factor itself, 2^-20 to 2^10 */
-    const double *short_factors; /**< LongRoPE: [dim / 2], aligned, each in [2^-20, 2^20]. No call keeps it */
-    const double *long_factors;  /**< LongRoPE: likewise; both arrays are needed and validated */
+    const double *short_factors; /**< LongRoPE: [dim / 2], aligned, each in [2^-20, 2^20]. Used only during the call */
+    const double *long_factors;  /**< LongRoPE: same shape and range. Both arrays are required and validated */
 } inlay_rotary_spec;
 
-/** Returns a spec without scaling: base 10000, and YaRN's numbers of its paper. All other numbers are 0. */
+/** Returns a spec without scaling: base 10000, and the beta_fast, beta_slow and truncate of YaRN's paper. All other
+    numbers are 0. */
 static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 {
     inlay_rotary_spec spec;
@@ -290,21 +290,21 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 }
 
 /**
- * Writes the frequencies of a rotary embedding in radians per position, and the factor of its cosines and sines: the
- * inv_freq and the amplitude of an inlay_sinusoid_spec. Each is the real number of its formula, rounded once to double.
- * A frequency takes 3 us, or 8 us with LongRoPE or on a ramp.
+ * Computes the frequencies of a rotary embedding, in radians per position, and the factor of its cosines and sines.
+ * Pass them as inv_freq and amplitude of an inlay_sinusoid_spec. Each is the real number of its formula, rounded once
+ * to double. A frequency takes 3 us, or 8 us with LongRoPE or on a ramp.
  *
  * @param spec              the scaling and its numbers
- * @param inv_freq          where to write the frequencies [dim / 2], aligned
- * @param attention_factor  where to write the factor, which is 1 except for YaRN and LongRoPE; must not lie in
- * inv_freq. Neither output may overlap the spec or its arrays
- * @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an invalid scaling or a number that is missing or
- *         out of its range; INLAY_ERROR_SHAPE for dim; INLAY_ERROR_BASE; INLAY_ERROR_OVERFLOW; INLAY_ERROR_OVERLAP
+ * @param inv_freq          the frequencies, [dim / 2], aligned; must not overlap the spec or its arrays
+ * @param attention_factor  set to the factor, which is 1 except for YaRN and LongRoPE; must not overlap inv_freq, the
+ *                          spec or its arrays
+ * @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an invalid scaling or a number that is missing or out of
+ *         range; INLAY_ERROR_SHAPE for dim; INLAY_ERROR_BASE; INLAY_ERROR_OVERFLOW; INLAY_ERROR_OVERLAP
  */
 INLAY_API inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv_freq,
                                                 double *attention_factor);
 
-/** How a rotary table arranges its dim / 2 frequencies in columns. 0 is no layout. */
+/** How a rotary table arranges its dim / 2 frequencies in columns. 0 is invalid. */
 typedef enum inlay_rotary_layout {
     INLAY_ROTARY_PAIRS = 1,       /**< [n, dim / 2]: one column per frequency */
     INLAY_ROTARY_HALVES = 2,      /**< [n, dim]: all frequencies, then all again (GPT-NeoX, Llama in PyTorch) */
@@ -312,21 +312,21 @@ typedef enum inlay_rotary_layout {
 } inlay_rotary_layout;
 
 /**
- * Writes a table of cosines and a table of sines for positions [first, first + n), as rotary embeddings need them. The
- * entries are those of inlay_sinusoid_rows() and as exact.
+ * Writes the cosines and sines that rotary embeddings need, for positions [first, first + n), to two tables. The
+ * entries are those of inlay_sinusoid_rows().
  *
  * @param sinusoid          of an even dim; its own layout is ignored
  * @param first             the first position: 0 <= first, first + n <= 2^31
  * @param n                 number of rows
  * @param type              INLAY_F32, INLAY_F16 or INLAY_BF16
  * @param layout            the columns of both tables
- * @param cos               [n, dim / 2] or [n, dim] of `type`, as `layout` says, at any address
- * @param sin               likewise; must not overlap `cos`, but rows of both may lie side by side within one stride,
- * as in a cache [n, cosines then sines]
+ * @param cos               [n, dim / 2] or [n, dim] of `type`, depending on `layout`
+ * @param sin               same shape; must not overlap `cos`. The rows of both may share a stride, as in a cache
+ *                          [n, cosines then sines]
  * @param out_stride_bytes  distance between rows of `cos`, and of `sin`
- * @param executor          null, or who runs the parts of the call
- * @return INLAY_OK; INLAY_ERROR_SHAPE for an odd dim; INLAY_ERROR_POSITION for `first` or n; INLAY_ERROR_OVERLAP; the
- *         status of another argument
+ * @param executor          null, or a thread pool
+ * @return INLAY_OK; INLAY_ERROR_SHAPE for an odd dim; INLAY_ERROR_POSITION for `first` or n; INLAY_ERROR_OVERLAP; or
+ *         another argument error
  */
 INLAY_API inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n,
                                          inlay_element_type type, inlay_rotary_layout layout, void *cos, void *sin,

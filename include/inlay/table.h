@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file table.h
- * Embedding tables: views of the caller's memory in any element type, conversion of a float32 table to another type,
- * and tables of random numbers. The conventions of inlay.h hold.
+ * Embedding tables: views of your memory in any element type, conversion of a float32 table to another type, and random
+ * tables. The conventions of inlay.h apply.
  */
 #ifndef INLAY_TABLE_H
 #define INLAY_TABLE_H
@@ -16,84 +16,86 @@ extern "C" {
 /* ---- Element types ---------------------------------------------------------------------------------------------- */
 
 /**
- * The type of the elements of a table or an output. 0 is no type, so that a forgotten field is an error.
+ * The element type of a table or an output. 0 is not a type, so a forgotten field is an error.
  *
- * A table can have any of these types; kernels dequantise its rows in registers and make no copy. An output is
- * INLAY_F32, INLAY_F16 or INLAY_BF16. Below, q is the number stored for a column, and the formula gives its value; each
- * product, quotient and sum in it is rounded to float32.
+ * A table can have any of these types; kernels dequantize its rows in registers, without a copy. An output is
+ * INLAY_F32, INLAY_F16 or INLAY_BF16.
+ *
+ * Below, q is the number stored for a column, and the formula gives its value. Each product, quotient and sum in it is
+ * rounded to float32. "Packed" 4-bit numbers are two to a byte, the lower half first. ggml's types have the layout of
+ * ggml's block of the same name.
  */
 typedef enum inlay_element_type {
     INLAY_F32 = 1,        /**< IEEE 754 binary32 */
     INLAY_F16 = 2,        /**< IEEE 754 binary16 */
     INLAY_BF16 = 3,       /**< bfloat16, the upper half of a binary32 */
-    INLAY_I8 = 4,         /**< int8 q [dim] and optionally one scale per row: q * scale. Without scales, scale is 1 */
-    INLAY_I8_INVERSE = 5, /**< int8 q [dim] and one scale per row: q * (1 / scale). CTranslate2's int8 embeddings */
+    INLAY_I8 = 4,         /**< int8 q [dim] and an optional scale per row: q * scale. Without scales, scale is 1 */
+    INLAY_I8_INVERSE = 5, /**< int8 q [dim] and a scale per row: q * (1 / scale). CTranslate2's int8 embeddings */
     INLAY_U8_ROWWISE = 6, /**< uint8 q [dim], then float32 scale and bias within the row: q * scale + bias. The 8-bit
                                rowwise format of FBGEMM and PyTorch */
-    INLAY_U4_ROWWISE = 7, /**< 4-bit q [dim], two in a byte, the lower half first, then float16 scale and bias within
-                               the row: q * scale + bias. FBGEMM's n-bit rowwise format */
-    INLAY_U4_GROUPED = 8, /**< 4-bit q [dim] packed in the same way, with one scale and optionally one zero point for
-                               each `group` columns: (q - zero) * scale. Without zero points, zero is 8. ONNX
-                               Runtime's GatherBlockQuantized with uint8 data */
-    INLAY_Q8_0 = 9,       /**< blocks of 32 columns, each a float16 d and int8 q [32]: q * d. ggml */
-    INLAY_Q4_0 = 10,      /**< blocks of 32 columns, each a float16 d and 16 bytes, whose lower halves are the first 16
-                               columns and whose upper halves are the others: (q - 8) * d. ggml */
-    INLAY_U4_GROUPED_FLAT = 11, /**< like INLAY_U4_GROUPED, but zero points are packed without padding between rows,
-                                     and without zero points zero is 0. GatherBlockQuantized with uint4 data */
-    INLAY_E4M3 = 12,      /**< 8-bit floats q [dim] and optionally one scale per row: q * scale. Without scales, scale
-                               is 1. E4M3 is the type of that name of the Open Compute Project (OCP) and PyTorch's
-                               float8_e4m3fn: magnitudes up to 448, subnormals down to 2^-9, -0, NaN, no infinities */
-    INLAY_E4M3_E8M0 = 13, /**< the same q, with one byte e for each 32 columns: q * 2^(e - 127), where e = 255 is NaN.
-                               OCP's MXFP8, and DeepSeek's Engram tables */
-    INLAY_Q4_1 = 14,      /**< blocks of 32 columns, each a float16 d and m and 16 bytes as in INLAY_Q4_0: q * d + m.
-                               ggml */
-    INLAY_Q5_0 = 15,      /**< blocks of 32 columns, each a float16 d, 32 bits, and 16 bytes as in INLAY_Q4_0 whose q
-                               get 16 times the bit of their column: (q - 16) * d. ggml */
-    INLAY_Q5_1 = 16,      /**< blocks of 32 columns, each a float16 d and m and the same: q * d + m. ggml */
-    INLAY_IQ4_NL = 17, /**< the blocks of INLAY_Q4_0: L[q] * d, where L is -127 -104 -83 -65 -49 -35 -22 -10 1 13 25 38
-                            53 69 89 113. ggml */
-    INLAY_MXFP4 = 18,  /**< blocks of 32 columns, each a byte e and 16 bytes as in INLAY_Q4_0: E[q] * 2^(e - 128),
-                            where E is 0 1 2 3 4 6 8 12 and, from q = 8 on, minus these. There is no NaN and no -0.
-                            ggml, whose bytes lie in another order than those of OCP's MXFP4 */
-    INLAY_NVFP4 = 19,  /**< blocks of 64 columns: 4 scales x of 16 columns each, then 32 bytes. Byte 8 s + i holds
-                            column 16 s + i in its lower half and 16 s + 8 + i in the upper one. E[q] times half of the
-                            E4M3 number x, whose sign is ignored; 127 is 0, and 255 is 480. ggml */
-    INLAY_Q3_K = 20,   /**< blocks of 256 columns in 110 bytes, ggml's block_q3_K: (d * s) * q, with a 6-bit s for each
-                            16 columns and q from -4 to 3 */
-    INLAY_Q4_K = 21,   /**< blocks of 256 columns in 144 bytes, ggml's block_q4_K: (d * s) * q - dmin * m, with 6-bit
-                            s and m for each 32 columns and q from 0 to 15 */
-    INLAY_Q5_K = 22,   /**< blocks of 256 columns in 176 bytes, ggml's block_q5_K: as INLAY_Q4_K, with q from 0 to 31 */
-    INLAY_Q6_K = 23,   /**< blocks of 256 columns in 210 bytes, ggml's block_q6_K: (d * s) * q, with an int8 s for each
-                            16 columns and q from -32 to 31 */
-    INLAY_Q2_K = 24,   /**< blocks of 256 columns in 84 bytes, ggml's block_q2_K: as INLAY_Q4_K, with 4-bit s and m for
-                            each 16 columns and q from 0 to 3 */
-    INLAY_IQ4_XS = 25, /**< blocks of 256 columns in 136 bytes, ggml's block_iq4_xs: (d * s) * L[q], with a 6-bit s for
-                            each 32 columns and the L of INLAY_IQ4_NL */
-    INLAY_IQ3_S = 26,  /**< blocks of 256 columns in 110 bytes, ggml's block_iq3_s: (d * s) * q, with an odd s from 1 to
-                            31 for each 32 columns and odd q from -15 to 15. The magnitudes of four columns are one of
-                            512 quadruples, ggml's iq3s_grid */
-    INLAY_I8_GROUPED =
-        27,                /**< int8 q [dim] with one scale and optionally one int8 zero point for each `group` columns:
-                                (q - zero) * scale. Without zero points, zero is 0. int-quantized of compressed-tensors */
-    INLAY_U8_GROUPED = 28, /**< the same of uint8, and without zero points zero is 128. Its pack-quantized of 8 bits */
-    INLAY_E2M1_F32 = 29,   /**< 4-bit floats q [dim], two in a byte, the lower half first, with one scale for each 16
-                                columns: q * scale. q is 0 0.5 1 1.5 2 3 4 6 and, from 8 on, minus these; there is no -0.
-                                NVFP4 of ModelOpt, whose two factors are multiplied first */
+    INLAY_U4_ROWWISE = 7, /**< packed 4-bit q [dim], then float16 scale and bias within the row: q * scale + bias.
+                               FBGEMM's n-bit rowwise format */
+    INLAY_U4_GROUPED = 8, /**< packed 4-bit q [dim], with a scale and an optional zero point per `group` columns: (q -
+                               zero) * scale. Without zero points, zero is 8. ONNX Runtime's GatherBlockQuantized with
+                               uint8 data */
+    INLAY_Q8_0 = 9,       /**< ggml, blocks of 32 columns: float16 d, int8 q [32]. q * d */
+    INLAY_Q4_0 = 10,      /**< ggml, blocks of 32 columns: float16 d, then 16 bytes with the first 16 columns in their
+                               lower halves and the other 16 in their upper halves. (q - 8) * d */
+    INLAY_U4_GROUPED_FLAT = 11, /**< as INLAY_U4_GROUPED, but zero points are packed without padding between rows, and
+                                     without zero points zero is 0. GatherBlockQuantized with uint4 data */
+    INLAY_E4M3 = 12,      /**< 8-bit floats q [dim] and an optional scale per row: q * scale. Without scales, scale is
+                               1. E4M3 as in OCP (Open Compute Project) and PyTorch's float8_e4m3fn: magnitudes up to
+                               448, subnormals down to 2^-9, -0, NaN, no infinities */
+    INLAY_E4M3_E8M0 = 13, /**< E4M3 q [dim] and a byte e per 32 columns: q * 2^(e - 127); e = 255 is NaN. OCP's MXFP8,
+                               and DeepSeek's Engram tables */
+    INLAY_Q4_1 = 14,      /**< ggml, blocks of 32 columns: float16 d and m, then 16 bytes as in INLAY_Q4_0. q * d + m */
+    INLAY_Q5_0 = 15,      /**< ggml, blocks of 32 columns: float16 d, 32 bits with the fifth bit of each q, then 16
+                               bytes as in INLAY_Q4_0. (q - 16) * d */
+    INLAY_Q5_1 = 16,      /**< ggml, blocks of 32 columns: float16 d and m, then the same. q * d + m */
+    INLAY_IQ4_NL = 17, /**< ggml, the blocks of INLAY_Q4_0: L[q] * d, with L = -127 -104 -83 -65 -49 -35 -22 -10 1 13 25
+                            38 53 69 89 113 */
+    INLAY_MXFP4 = 18,  /**< ggml, blocks of 32 columns: a byte e, then 16 bytes as in INLAY_Q4_0. E[q] * 2^(e - 128),
+                            with E = 0 1 2 3 4 6 8 12 and their negatives from q = 8 on. No NaN, no -0. The order of
+                            bytes differs from OCP's MXFP4 */
+    INLAY_NVFP4 = 19,  /**< ggml, blocks of 64 columns: 4 scales x of 16 columns each, then 32 bytes. Byte 8 s + i holds
+                            column 16 s + i in its lower half and 16 s + 8 + i in its upper half. E[q] (see MXFP4) times
+                            half of the E4M3 number x, ignoring its sign; x = 127 is 0, and 255 is 480 */
+    INLAY_Q3_K = 20,   /**< ggml, blocks of 256 columns, 110 bytes: (d * s) * q, with a 6-bit s per 16 columns and q
+                            from -4 to 3 */
+    INLAY_Q4_K = 21,   /**< ggml, blocks of 256 columns, 144 bytes: (d * s) * q - dmin * m, with 6-bit s and m per 32
+                            columns and q from 0 to 15 */
+    INLAY_Q5_K = 22,   /**< ggml, blocks of 256 columns, 176 bytes: as INLAY_Q4_K, with q from 0 to 31 */
+    INLAY_Q6_K = 23,   /**< ggml, blocks of 256 columns, 210 bytes: (d * s) * q, with an int8 s per 16 columns and q
+                            from -32 to 31 */
+    INLAY_Q2_K = 24,   /**< ggml, blocks of 256 columns, 84 bytes: as INLAY_Q4_K, with 4-bit s and m per 16 columns and
+                            q from 0 to 3 */
+    INLAY_IQ4_XS = 25, /**< ggml, blocks of 256 columns, 136 bytes: (d * s) * L[q], with a 6-bit s per 32 columns and
+                            the L of INLAY_IQ4_NL */
+    INLAY_IQ3_S = 26,  /**< ggml, blocks of 256 columns, 110 bytes: (d * s) * q, with an odd s from 1 to 31 per 32
+                            columns and odd q from -15 to 15. The magnitudes of four columns are one of the 512
+                            quadruples of ggml's iq3s_grid */
+    INLAY_I8_GROUPED = 27, /**< int8 q [dim] with a scale and an optional int8 zero point per `group` columns: (q -
+                                zero) * scale. Without zero points, zero is 0. compressed-tensors' int-quantized */
+    INLAY_U8_GROUPED =
+        28, /**< same with uint8; without zero points, zero is 128. compressed-tensors' 8-bit pack-quantized */
+    INLAY_E2M1_F32 = 29, /**< packed 4-bit floats q [dim] with a float32 scale per 16 columns: q * scale. q is 0 0.5 1
+                              1.5 2 3 4 6 and their negatives from 8 on; there is no -0. ModelOpt's NVFP4, with its two
+                              factors multiplied in advance */
 } inlay_element_type;
 
 /** One more than the largest element type. */
 #define INLAY_ELEMENT_TYPES 30
 
 /** Returns a name of an element type. Index 0 is the name in the command and the Python package ("q4_k", "float16"),
-    index 1 the spelling of model files or specifications ("Q4_K", "F16"), and further ones are synonyms ("fp16",
-    "half"). Null past the last name, which may be the first, and for a value that is no type. */
+    index 1 the spelling of model files or specifications ("Q4_K", "F16"); further ones are synonyms ("fp16", "half").
+    Returns null past the last name (some types have only one) and for invalid types. */
 INLAY_API const char *inlay_element_type_name(inlay_element_type type, size_t index);
 
-/** Returns the element type that has a name equal to `text`, as inlay_name_equal() compares them; 0 for null and if no
-   type has. */
+/** Returns the element type with the name `text`, compared by inlay_name_equal(); 0 if there is none or text is null.
+ */
 INLAY_API inlay_element_type inlay_element_type_named(const char *text);
 
-/** The type of ids of tokens, positions and segments. 0 is no type. */
+/** The type of token, position and segment ids. 0 is not a type. */
 typedef enum inlay_id_type {
     INLAY_ID_I32 = 1, /**< int32_t */
     INLAY_ID_I64 = 2, /**< int64_t */
@@ -105,54 +107,53 @@ typedef enum inlay_id_type {
 
 /* ---- Views ------------------------------------------------------------------------------------------------------ */
 
-/** One of several arrays that hold the rows of a table: a tensor of a checkpoint that is cut into many, for example. It
-    holds the rows from first_row to the first row of the next extent, or to the table's last row. */
+/** One of several arrays that hold the rows of a table, e.g. one tensor of a sharded checkpoint. It holds the rows from
+    first_row to the next extent, or to the end of the table. */
 typedef struct inlay_table_extent {
     const void *data;   /**< its rows, as inlay_table.data */
-    const void *scales; /**< those of its rows, as inlay_table.scales; null for types without such an array */
-    const void *zeros;  /**< the zero points of its rows, which begin in a byte of their own, as inlay_table.zeros; null
-                           in all extents of a table or in none */
-    size_t first_row;   /**< index in the table of its first row; 0 for the first extent */
+    const void *scales; /**< their scales, as inlay_table.scales; null for types without such an array */
+    const void *zeros;  /**< their zero points, as inlay_table.zeros, starting on a byte of their own. Null in all
+                             extents of a table or in none */
+    size_t first_row;   /**< index of its first row in the table; 0 for the first extent */
 } inlay_table_extent;
 
 /**
- * A view of a table [rows, dim] in the caller's memory. It owns nothing, and the memory must outlive its use. Make one
- * with the constructor of its type below; change stride_bytes afterwards if rows are not contiguous.
+ * A view of a table [rows, dim] in your memory, which must outlive the view's use. Make one with the constructor of its
+ * type below; change stride_bytes afterwards if rows are not contiguous.
  */
 typedef struct inlay_table {
     size_t size;             /**< sizeof(inlay_table) */
-    const void *data;        /**< [rows, dim] of `type`, at any address; may be null if rows is 0 */
+    const void *data;        /**< [rows, dim] of `type`; may be null if rows is 0 */
     size_t rows;             /**< number of rows, >= 0 */
-    size_t dim;              /**< columns of a row, >= 1; a multiple of `group`, or of the columns of a block */
+    size_t dim;              /**< columns per row, >= 1; a multiple of `group`, or of the columns of a block */
     size_t stride_bytes;     /**< distance between rows, >= inlay_table_row_bytes(type, dim) */
     inlay_element_type type; /**< of the elements */
-    uint32_t group;     /**< columns per scale of the grouped types, whose names say GROUPED: 32, 64 or 128; of other
-                             types 0 */
-    const void *scales; /**< float32 at any address: [rows] for INLAY_I8_INVERSE, null or [rows] for INLAY_I8 and
-                             INLAY_E4M3, [rows, dim / group] for the grouped types, [rows, dim / 16] for
-                             INLAY_E2M1_F32; uint8 [rows, dim / 32] for INLAY_E4M3_E8M0; else null. Infinities and
-                             NaN propagate by IEEE 754 */
-    const void *zeros;  /**< null, or zero points [rows, dim / group] of a grouped type, with as many bits as its
-                             numbers. Those of 4 bits lie two in a byte, the lower half first: in rows of
-                             ceil(dim / group / 2) bytes for INLAY_U4_GROUPED, in one run of
-                             ceil(rows * dim / group / 2) bytes for INLAY_U4_GROUPED_FLAT */
-    size_t first_row;   /**< of a shard: the table holds rows [first_row, first_row + rows) of a vocabulary */
-    size_t vocab;       /**< of a shard: rows of the whole vocabulary; 0: the table is the whole vocabulary */
-    const inlay_table_extent *extents; /**< null, or [extent_count]: the arrays that hold the rows, in the order of
-                                          rows. Then data, scales and zeros above are null. Copies of the view share
-                                          this array: it must outlive them */
+    uint32_t group;          /**< columns per scale of the GROUPED types: 32, 64 or 128; 0 for other types */
+    const void *scales;      /**< float32: [rows] for INLAY_I8_INVERSE, null or [rows] for INLAY_I8 and INLAY_E4M3,
+                                  [rows, dim / group] for the GROUPED types, [rows, dim / 16] for INLAY_E2M1_F32; uint8
+                                  [rows, dim / 32] for INLAY_E4M3_E8M0; else null. Infinities and NaN propagate by IEEE
+                                  754 */
+    const void *zeros; /**< null, or zero points [rows, dim / group] of a GROUPED type, as wide as its numbers. 4-bit
+                            ones are packed: in rows of ceil(dim / group / 2) bytes for INLAY_U4_GROUPED, in one run of
+                            ceil(rows * dim / group / 2) bytes for INLAY_U4_GROUPED_FLAT */
+    size_t first_row;  /**< of a shard: the table holds rows [first_row, first_row + rows) of the vocabulary */
+    size_t vocab;      /**< of a shard: size of the full vocabulary; 0: the table is the full vocabulary */
+    const inlay_table_extent *extents; /**< null, or [extent_count]: the arrays that hold the rows, in row order. Then
+                                            data, scales and zeros above are null. Copies of the view share this array,
+                                            which must outlive them */
     size_t extent_count;               /**< number of extents, >= 1 with extents; else 0 */
-    size_t extent_rows; /**< rows of every extent but the last, which has no more; 0: extents of any length, or none */
+    size_t extent_rows; /**< rows of every extent except the last, which has at most as many; 0: extents of any length,
+                             or none */
 } inlay_table;
 
-/** Returns the bytes of one row of `dim` columns, including scales that lie within the row. This is the smallest valid
-    stride. Returns 0 if no row of that type has `dim` columns, or if its bytes overflow size_t. */
+/** Returns the bytes of one row of `dim` columns, including scales within the row. This is the smallest valid stride.
+    Returns 0 if the type has no rows of `dim` columns, or if the size overflows size_t. */
 INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
 
-/** Returns a view of a table [rows, dim] whose rows lie `stride_bytes` apart. Its scales and zero points are null; set
-   them, and group, for types that have them. Use it for a type chosen at run time, for rows that are not contiguous,
-   and for types without a constructor (from INLAY_Q2_K on). Otherwise use the constructor of the type. Contiguous rows
-   lie inlay_table_row_bytes() apart. Nothing is validated before the view is used. */
+/** Returns a view of a table [rows, dim] with rows `stride_bytes` apart: inlay_table_row_bytes() if they are
+   contiguous. Use it for a type chosen at run time, for rows that are not contiguous, and for types without their own
+   constructor. Scales, zero points and group are unset; set them for types that have them. Nothing is validated until
+   the view is used. */
 static inline inlay_table inlay_table_of(inlay_element_type type, const void *data, size_t rows, size_t dim,
                                          size_t stride_bytes)
 {
@@ -340,8 +341,7 @@ static inline inlay_table inlay_table_q6_k(const void *data, size_t rows, size_t
 }
 
 /** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3). Each row is multiplied by its float32 scale
-    in `scales` [rows], or by 1 if `scales` is null. If the whole table has one scale, give it to the layer or
-    the call. */
+    in `scales` [rows], or by 1 if `scales` is null. If the whole table has one scale, pass it to the layer or call. */
 static inline inlay_table inlay_table_e4m3(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_of(INLAY_E4M3, data, rows, dim, dim);
@@ -349,8 +349,8 @@ static inline inlay_table inlay_table_e4m3(const void *data, const void *scales,
     return table;
 }
 
-/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3); dim is a multiple of 32. `scales` has one
-    power of two (E8M0) for each 32 columns, as uint8 [rows, dim / 32]. */
+/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3); dim is a multiple of 32. `scales` has a
+    power of two (E8M0) per 32 columns, as uint8 [rows, dim / 32]. */
 static inline inlay_table inlay_table_e4m3_e8m0(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_of(INLAY_E4M3_E8M0, data, rows, dim, dim);
@@ -359,7 +359,7 @@ static inline inlay_table inlay_table_e4m3_e8m0(const void *data, const void *sc
 }
 
 /** Returns a copy of a view that is a shard: it holds rows [first_row, first_row + table.rows) of a vocabulary of
-    `vocab` rows. inlay_layer_spec.tokens says what a layer writes for ids of other shards. */
+    `vocab` rows. See inlay_layer_spec.tokens for how layers treat ids of other shards. */
 static inline inlay_table inlay_table_shard(inlay_table table, size_t first_row, size_t vocab)
 {
     table.first_row = first_row;
@@ -368,17 +368,16 @@ static inline inlay_table inlay_table_shard(inlay_table table, size_t first_row,
 }
 
 /**
- * Returns a copy of a view whose rows lie in several arrays instead of one. Type, rows, dim, stride and group are those
- * of the view; its data, scales and zero points become null. Calls that read the view return INLAY_ERROR_SHAPE unless
- * the extents hold its rows without a gap and each holds at least one. The results are those of the same rows in one
- * array, bit by bit.
+ * Returns a copy of a view whose rows are in several arrays instead of one. Type, rows, dim, stride and group are kept;
+ * data, scales and zero points become null. Calls that read the view return INLAY_ERROR_SHAPE unless the extents cover
+ * its rows without gaps and each has at least one row. Results are bit-identical to those of a single array.
  *
- * @param table        a view of `rows` >= 1 rows, from inlay_table_of() for example
- * @param extents      [count], in the order of rows. This array is not copied: it must outlive the use of the view, and
- *                     must neither change nor overlap an output meanwhile
+ * @param table        a view of `rows` >= 1 rows, e.g. from inlay_table_of()
+ * @param extents      [count], in row order. Not copied: this array must outlive the use of the view, must not change
+ *                     meanwhile and must not overlap an output
  * @param count        number of extents, >= 1
- * @param extent_rows  rows of every extent but the last, which has no more: the extent of a row is found by a division;
- *                     0: any numbers of rows, and the extent is found by a binary search
+ * @param extent_rows  rows of every extent except the last, which has at most as many: extents are found by a division.
+ *                     0: any numbers of rows, found by a binary search
  */
 static inline inlay_table inlay_table_in_extents(inlay_table table, const inlay_table_extent *extents, size_t count,
                                                  size_t extent_rows)
@@ -392,13 +391,13 @@ static inline inlay_table inlay_table_in_extents(inlay_table table, const inlay_
     return table;
 }
 
-/* ---- Quantising ------------------------------------------------------------------------------------------------- */
+/* ---- Quantization ----------------------------------------------------------------------------------------------- */
 
-/** The arrays that inlay_table_quantize() writes: those of an inlay_table, but mutable. Its rows and columns are those
-    of the table that is converted. */
+/** The arrays that inlay_table_quantize() writes: an inlay_table with mutable pointers. It has the rows and columns of
+    the table being converted. */
 typedef struct inlay_table_storage {
     size_t size;             /**< sizeof(inlay_table_storage) */
-    void *data;              /**< [rows, dim] of `type`, at any address */
+    void *data;              /**< [rows, dim] of `type` */
     size_t stride_bytes;     /**< distance between rows; bytes between rows are left unchanged */
     inlay_element_type type; /**< the type to convert to */
     uint32_t group;          /**< as in inlay_table */
@@ -406,8 +405,8 @@ typedef struct inlay_table_storage {
     void *zeros;             /**< as in inlay_table; null: no zero points are stored */
 } inlay_table_storage;
 
-/** Returns the storage of contiguous rows of `dim` columns of a type. Set group, scales and zeros afterwards for types
-    that have them. */
+/** Returns the storage of contiguous rows of `dim` columns. Set group, scales and zeros afterwards for types that have
+    them. */
 static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type, void *data, size_t dim)
 {
     inlay_table_storage storage;
@@ -422,69 +421,82 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
 }
 
 /**
- * Converts a float32 table [rows, dim] to another type. The error of a value x is |x - what is read back|. The bounds
- * below are exact for 16-bit types, INLAY_E4M3_E8M0 and ggml's types. For the others, and for INLAY_Q4_1 and
- * INLAY_Q5_1, rounding what is read back to float32 adds at most 2^-22 of the largest magnitude that shares the step.
+ * Converts a float32 table [rows, dim] to another type. The error of a value is its distance from the dequantized
+ * value. The bounds below are exact for 16-bit types, INLAY_E4M3_E8M0 and ggml's types except INLAY_Q4_1 and
+ * INLAY_Q5_1. For those two and all other types, rounding the dequantized value to float32 adds at most 2^-22 of the
+ * largest magnitude that shares the step.
  *
- * - INLAY_F16, INLAY_BF16: each value is rounded to nearest even, with an error of at most half a unit in the last
- *   place. Infinities and NaN stay; values that are too large become infinite.
- * - INLAY_I8, INLAY_I8_INVERSE: the step is the row's max |x| / 127, and INLAY_I8_INVERSE stores its reciprocal. Error:
- *   half a step. INLAY_I8 without scales: the step is 1, and magnitudes above 127 are INLAY_ERROR_OPTION.
- * - INLAY_U8_ROWWISE: the bias is the row's min, the step is (max - min) / 255. Error: half a step.
- * - INLAY_U4_ROWWISE: the bias is the row's min, the step is (max - min) / 15, and both are rounded to float16. Error:
- *   half a step plus what that rounding moves, at most 2^-11 of |min| and of max - min.
- * - INLAY_U4_GROUPED, INLAY_U4_GROUPED_FLAT with zero points: the step is the group's (max - min) / 15, where 0 counts
- *   as one of the values. INLAY_I8_GROUPED, INLAY_U8_GROUPED: likewise / 255. Error: half a step.
- * - INLAY_U4_GROUPED without zero points: the step is the group's max |x| / 7. INLAY_I8_GROUPED, INLAY_U8_GROUPED:
- *   likewise / 127. Error: half a step.
- * - INLAY_U4_GROUPED_FLAT without zero points: the step is the group's max / 15. It holds no negative values: these are
- *   INLAY_ERROR_OPTION. Error: half a step.
- * - INLAY_Q8_0: the step is the block's max |x| / 127, and is then rounded to float16. Error: 0.57 steps.
- * - INLAY_Q4_0: the step is the block's max |x| / 8, such that the value with that magnitude becomes -8, and is then
- *   rounded to float16. Error: 1.01 steps.
- * - INLAY_Q5_0: the same with max |x| / 16 and -16.
- * - INLAY_Q4_1, INLAY_Q5_1: m is the block's min and the step is (max - min) / 15 or / 31, both rounded to float16.
- *   Error: 0.51 steps, plus 2^-11 of |min| and of max - min.
- * - INLAY_IQ4_NL: the step is the block's max |x| / 127, such that the value with that magnitude becomes -127, and is
- *   then rounded to float16. Error: 14.1 steps, since the values are -127 to 113.
- * - INLAY_MXFP4: the largest power of two in the block becomes 4. Error: a quarter of the block's max |x|, or 2^-129 if
- *   that is more.
- * - INLAY_NVFP4: the scale is the max |x| of 16 columns / 6, rounded to E4M3. Error: 0.18 of that max |x|, plus
- *   6 * 2^-10. Magnitudes above 2688 are INLAY_ERROR_OPTION.
- * - INLAY_Q3_K: the step is the max |x| of 256 columns / 3. INLAY_Q6_K: likewise / 31. INLAY_Q4_K: the step is
- *   (max - min) / 15 of 256 columns, where 0 counts as one of the values. INLAY_Q5_K: likewise / 31. Error: 0.52 steps;
- *   where the columns that share a scale have smaller values, it is smaller. INLAY_Q2_K: likewise (max - min) / 3, with
- *   an error of 0.54 steps.
- * - INLAY_IQ4_XS: as INLAY_IQ4_NL, of 256 columns. Where the 32 columns of a scale have smaller values, it is smaller.
- * - INLAY_IQ3_S: the step is the max |x| of 256 columns / 15, and four columns become the nearest ones of ggml's 512
- *   quadruples. Error: 7.8 steps; where the 32 columns of a scale have smaller values, it is smaller.
- * - INLAY_E2M1_F32: the scale is the max |x| of 16 columns / 6. Error: a sixth of that max |x|.
+ * Below, min, max and max |x| are over the values that share the scale: a row, a group of columns or a block. "With 0"
+ * means that 0 counts as one of these values.
+ *
+ *     type                        step                               error
+ *     I8, I8_INVERSE              max |x| / 127                      1/2 step
+ *     I8 without scales           1                                  1/2 step
+ *     U8_ROWWISE                  (max - min) / 255                  1/2 step
+ *     U4_ROWWISE                  (max - min) / 15                   1/2 step + 2^-11 of |min| and of max - min
+ *     grouped types, zero points: 4 bits: (max - min) / 15, with 0   1/2 step
+ *                                 8 bits: (max - min) / 255, with 0  1/2 step
+ *     without zero points:
+ *         U4_GROUPED              max |x| / 7                        1/2 step
+ *         I8_GROUPED, U8_GROUPED  max |x| / 127                      1/2 step
+ *         U4_GROUPED_FLAT         max / 15                           1/2 step
+ *     Q8_0                        max |x| / 127                      0.57 steps
+ *     Q4_0                        max |x| / 8                        1.01 steps
+ *     Q5_0                        max |x| / 16                       1.01 steps
+ *     Q4_1, Q5_1                  (max - min) / 15, / 31             0.51 steps + 2^-11 of |min| and of max - min
+ *     IQ4_NL                      max |x| / 127                      14.1 steps: the values are -127 to 113
+ *     IQ4_XS                      max |x| / 127 of 256 columns       14.1 steps (*)
+ *     Q3_K, Q6_K                  max |x| / 3, / 31 of 256 columns   0.52 steps (*)
+ *     Q4_K, Q5_K                  (max - min) / 15, / 31, with 0     0.52 steps (*)
+ *     Q2_K                        (max - min) / 3, with 0            0.54 steps (*)
+ *     IQ3_S                       max |x| / 15 of 256 columns        7.8 steps (*)
+ *
+ *     (*) smaller if the 16 or 32 columns that share an inner scale have smaller values than all 256
+ *
+ * Floating-point types:
+ *
+ * - INLAY_F16, INLAY_BF16: values are rounded to nearest even; the error is at most half a unit in the last place.
+ *   Infinities and NaN are kept; values that are too large become infinite.
+ * - INLAY_MXFP4: the largest power of two in the block becomes 4. Error: max |x| / 4, or 2^-129 if that is larger.
+ * - INLAY_NVFP4: the scale is max |x| / 6 of 16 columns, rounded to E4M3. Error: 0.18 max |x| + 6 * 2^-10. Magnitudes
+ *   above 2688 are INLAY_ERROR_OPTION.
+ * - INLAY_E2M1_F32: the scale is max |x| / 6 of 16 columns. Error: max |x| / 6.
  * - INLAY_E4M3: the row's scale is max |x| / 448, and x / scale is rounded to nearest even. Error: |x| / 16, or
- *   scale / 1024 if that is more. Without scales, scale is 1, and magnitudes above 448 are INLAY_ERROR_OPTION.
- * - INLAY_E4M3_E8M0: the scale is the smallest power of two by which 32 columns do not exceed 448. Error: |x| / 16, or
- *   if that is more max |x| / 229376 (of the 32) or 2^-137.
+ *   scale / 1024 if that is larger. Without scales, scale is 1, and magnitudes above 448 are INLAY_ERROR_OPTION.
+ * - INLAY_E4M3_E8M0: the scale is the smallest power of two with which 32 columns don't exceed 448. Error: the largest
+ *   of |x| / 16, max |x| / 229376 (of the 32) and 2^-137.
  *
- * INLAY_Q8_0, INLAY_Q4_0, INLAY_Q4_1, INLAY_Q5_0 and INLAY_Q5_1 get the bytes of ggml's reference
- * (quantize_row_q8_0_ref and so on). The exception is a block whose float16 step underflows to 0: its values are read
- * back as with ggml, but the numbers beside the step can differ. For the other types ggml's reference searches for
- * scales with a smaller mean error, and this function does not.
+ * Details of the integer types:
  *
- * A float32 step is at least 2^-126. A float16 step below 2^-14 has few digits, so the error is larger by at most
+ * - INLAY_I8 without scales returns INLAY_ERROR_OPTION for magnitudes above 127. INLAY_U4_GROUPED_FLAT without zero
+ *   points cannot hold negative values and returns INLAY_ERROR_OPTION for them.
+ * - INLAY_I8_INVERSE stores the reciprocal of the step. The bias of the rowwise types and m of INLAY_Q4_1 and
+ * INLAY_Q5_1 is min.
+ * - The step is rounded to float16 in INLAY_Q8_0, Q4_0, Q5_0, Q4_1, Q5_1, IQ4_NL and U4_ROWWISE, as are m and the bias
+ *   of the last type.
+ * - The value with the largest magnitude becomes -8 in INLAY_Q4_0, -16 in INLAY_Q5_0 and -127 in INLAY_IQ4_NL, so the
+ *   step can be negative.
+ * - INLAY_IQ3_S encodes four columns as the nearest of ggml's 512 quadruples.
+ *
+ * INLAY_Q8_0, INLAY_Q4_0, INLAY_Q4_1, INLAY_Q5_0 and INLAY_Q5_1 match ggml's reference (quantize_row_q8_0_ref and so
+ * on) byte for byte, except blocks whose float16 step underflows to 0: these dequantize as with ggml, but their stored
+ * numbers can differ. For the other types, ggml's reference searches for scales with a smaller mean error; this
+ * function doesn't.
+ *
+ * A float32 step is at least 2^-126. A float16 step below 2^-14 loses digits, which increases the error by at most
  * 16 * 2^-24 for INLAY_Q5_1, 64 * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, and 8 * 2^-24 for the other
- * types with a float16 step. A row, group or block of zeros is read back as zeros; a row of a
- * rowwise type whose values are all equal is read back as its bias.
+ * types with a float16 step. A row, group or block of zeros stays zero. A row of a rowwise type whose values are all
+ * equal is dequantized to its bias.
  *
- * @param from           a float32 table [rows, dim] that is no shard; it may lie in extents
+ * @param from           a float32 table [rows, dim], not a shard; extents are allowed
  * @param to             the arrays to write
- * @param view           null, or where to write the view of the new table, which points to the arrays of `to`
- * @param largest_error  null, or where to write the largest error of all values, in which NaN and infinities that stay
- *                       count as 0
+ * @param view           null, or set to a view of the new table, which points to the arrays of `to`
+ * @param largest_error  null, or set to the largest error of all values; NaN and infinities that are kept count as 0
  * @return INLAY_OK; INLAY_ERROR_NULL if `from` or `to` is null; INLAY_ERROR_OPTION if `from` is not float32 or is a
- *         shard, or if a value is NaN, infinite or of a magnitude that the type cannot hold (above 65504 for types
- *         with a float16 scale, above 2^126 for others with a scale, unless stated otherwise above);
- *         INLAY_ERROR_OVERLAP if an output (an array of `to`, *view, *largest_error) overlaps another output, the data
- *         of `from`, or one of the structs `from` and `to`; otherwise the status of the first array that is missing or
- *         too small. Only INLAY_OK writes anything.
+ *         shard, or if a value is NaN, infinite or too large for the type: above 65504 for types with a float16 scale,
+ *         above 2^126 for other types with a scale, unless stated otherwise above; INLAY_ERROR_OVERLAP if an output (an
+ *         array of `to`, *view, *largest_error) overlaps another output, the data of `from`, or the structs `from` and
+ *         `to`; or the error of the first array that is missing or too small. Outputs are written only with INLAY_OK.
  */
 INLAY_API inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_storage *to, inlay_table *view,
                                             double *largest_error);
@@ -499,27 +511,26 @@ typedef enum inlay_random_kind {
 } inlay_random_kind;
 
 /**
- * What inlay_table_random() writes. Start from inlay_random_spec_default(). An element depends on its index, key and
- * offset alone, so a table made in parts, in any order and on any machine, has the same bits:
+ * What inlay_table_random() writes. Start from inlay_random_spec_default(). Elements depend only on their index, key
+ * and offset. A table made in parts, in any order and on any machine, is therefore bit-identical:
  *
  *     e       = (first_row + row) * dim + column
- *     w       = word e mod 4 of Philox4x32-10 (Salmon et al. 2011) of `key` and of the counter {e / 4, offset}, which
- *               is two 64-bit numbers, the lower half of each first
+ *     w       = word e mod 4 of Philox4x32-10 (Salmon et al. 2011) of `key` and the counter {e / 4, offset}, two 64-bit
+ *               numbers, each with its lower half first
  *     element = the quantile of the distribution at (w + 1/2) / 2^32; a standard normal one reaches +-6.34
  */
 typedef struct inlay_random_spec {
     size_t size;            /**< sizeof(inlay_random_spec) */
-    size_t first_row;       /**< index in the whole table of the first row that is written */
+    size_t first_row;       /**< index of the first row written, in the whole table */
     inlay_random_kind kind; /**< the distribution */
     uint32_t reserved;      /**< 0 */
     double mean;            /**< of the normal distributions, before truncation. This and the next three numbers must be
-                                 finite and at most the largest float32 in magnitude, whether `kind` uses them or not,
-                                 except where they state otherwise */
-    double deviation;       /**< the standard deviation of the normal distributions, before truncation, >= 0 */
-    double low;             /**< <= high. Truncated: in standard deviations from the mean (-2 in Keras), <= 8, may be
-                                 -infinity. Uniform: the lower end */
-    double high;            /**< Truncated: in standard deviations from the mean (2 in Keras), >= -8, may be infinity.
-                                 Uniform: the upper end */
+                                 finite and not exceed the largest float32 in magnitude, used or not, except as noted */
+    double deviation;       /**< standard deviation of the normal distributions, before truncation, >= 0 */
+    double low;             /**< <= high. Truncated: in standard deviations from the mean (Keras: -2), <= 8, may be
+                                 -infinity. Uniform: lower end */
+    double high;            /**< Truncated: in standard deviations from the mean (Keras: 2), >= -8, may be infinity.
+                                 Uniform: upper end */
     uint64_t key;           /**< the seed */
     uint64_t offset;        /**< one of 2^64 independent tables of that key */
     int64_t zero_row;       /**< a row of the table to fill with zeros, that of a padding token for example; -1: none */
