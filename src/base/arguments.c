@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of arguments.h.
+ * Argument checks.
  */
 #include "base/arguments.h"
 
@@ -8,7 +8,7 @@
 
 bool inlay_struct_known(const void *structure, size_t known)
 {
-    /* A size beyond this is garbage rather than a later version, and reading so far might fault. */
+    /* A larger size is garbage rather than a later version, and reading that far might fault. */
     const size_t plausible = 1024;
     size_t size;
     memcpy(&size, structure, sizeof size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which bytes an argument touches, whether two arguments overlap, and whether a struct is one that this version knows.
- * Nothing here computes in floating point: it runs in the caller's floating-point environment.
+ * Argument checks: the bytes that an argument touches, overlap of arguments, and structs of other versions. Nothing
+ * here uses floating point, since it runs in the caller's floating-point environment.
  */
 #pragma once
 
@@ -9,16 +9,16 @@
 
 #include <stdbool.h>
 
-/* Returns whether this version, which knows `known` bytes of a struct that begins with its size, understands it: it is
-   no smaller, and zero in what a later version appended. */
+/* Returns true if a struct, which begins with its size, is usable by this version, which has `known` bytes of it: the
+   size is no smaller, and bytes appended by a later version are zero. */
 bool inlay_struct_known(const void *structure, size_t known);
 
-/* The bytes [begin, end) that an array touches, with the gaps between rows; begin == end if it is empty. */
+/* The bytes [begin, end) that an array touches, including the gaps between rows; begin == end if it is empty. */
 struct inlay_extent {
     uintptr_t begin, end;
 };
 
-/* Returns the extent of a struct, a number or a handle that takes `bytes`; it is empty for a null pointer. */
+/* Returns the extent of a struct, number or handle of `bytes` bytes; empty for a null pointer. */
 static inline struct inlay_extent inlay_bytes_at(const void *at, size_t bytes)
 {
     return at == NULL ? (struct inlay_extent){0, 0} : (struct inlay_extent){(uintptr_t)at, (uintptr_t)at + bytes};
@@ -29,7 +29,7 @@ static inline bool inlay_extents_overlap(struct inlay_extent a, struct inlay_ext
     return a.begin < b.end && b.begin < a.end;
 }
 
-/* Makes *all reach over `one` too. */
+/* Extends *all to include `one`. */
 static inline void inlay_reach_over(struct inlay_extent *all, struct inlay_extent one)
 {
     if (one.begin < one.end) {
@@ -38,8 +38,8 @@ static inline void inlay_reach_over(struct inlay_extent *all, struct inlay_exten
     }
 }
 
-/* Finds the extent of `rows` rows of `row_bytes` bytes, stride_bytes apart; INLAY_ERROR_STRIDE, _OVERFLOW or _NULL if
-   there is none. */
+/* Computes the extent of `rows` rows of `row_bytes` bytes, stride_bytes apart. Returns INLAY_ERROR_STRIDE, _OVERFLOW or
+   _NULL if they are invalid. */
 static inline inlay_status inlay_check_rows(const void *data, size_t rows, size_t row_bytes, size_t stride_bytes,
                                             struct inlay_extent *extent)
 {
@@ -58,13 +58,13 @@ static inline inlay_status inlay_check_rows(const void *data, size_t rows, size_
     return INLAY_OK;
 }
 
-/* Finds the extent of n > 0 elements that must be there; INLAY_ERROR_OVERFLOW or _NULL if there is none. */
+/* Computes the extent of a required array of n > 0 elements. Returns INLAY_ERROR_OVERFLOW or _NULL if it is invalid. */
 inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent);
 
-/* Checks such an array that is read; INLAY_ERROR_OVERLAP if it overlaps what is written. */
+/* Checks a required array that is read. Returns INLAY_ERROR_OVERLAP if it overlaps `written`. */
 inlay_status inlay_check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written);
 
-/* Does the same if the array is there, and the checks before were good; inlined, since most arrays are absent. */
+/* Same for an optional array, after the checks `before`. Inlined, since most arrays are absent. */
 static inline inlay_status inlay_check_if_there(inlay_status before, const void *data, size_t n, size_t element_bytes,
                                                 struct inlay_extent written)
 {

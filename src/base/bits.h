@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers as their bits, and floats at any address.
+ * Floating-point numbers as bits, and unaligned floats.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ static inline double inlay_f64_of_bits(uint64_t bits)
     return x;
 }
 
-/* Returns float i of an array at any address. */
+/* Returns float i of an unaligned array. */
 static inline float inlay_load_f32(const void *from, size_t i)
 {
     float x;

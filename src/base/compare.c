@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The comparisons of compare.h.
+ * Comparisons of floating-point arguments.
  */
 #include "base/compare.h"
 
 #include "base/bits.h"
 
-/* Returns an integer that is ordered as doubles are, with NaN beyond both infinities; -0 is 0. */
+/* Maps a double to an integer with the same order. NaN is beyond both infinities; -0 equals 0. */
 static int64_t ordered(double x)
 {
     const int64_t bits = (int64_t)inlay_bits_f64(x);

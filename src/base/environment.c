@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables of the environment. Where the C library knows of privileged processes they have none.
+ * Environment variables. They are hidden from privileged processes if the C library can detect these.
  */
 #include "base/environment.h"
 
@@ -10,7 +10,7 @@
 
 static const char *variable(const char *name)
 {
-#if defined(_WIN32) /* which has no set-user-ID programs */
+#if defined(_WIN32) /* no set-user-ID programs */
     return getenv(name);
 #elif defined(__APPLE__)
     return issetugid() ? NULL : getenv(name);

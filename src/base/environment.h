@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables of the environment. Only what runs once per process or makes a handle reads them: a program may change its
- * environment, which is no more safe for threads than the C library makes it.
+ * Environment variables. They are read only once per process or when a handle is created: a program may change its
+ * environment at any time, and the C library's thread safety applies.
  */
 #pragma once
 
 #include <stdbool.h>
 
-/* Returns whether a variable has that value: never if the process has more rights than who started it. */
+/* Returns true if a variable has that value; always false in a privileged process. */
 bool inlay_environment_is(const char *name, const char *value);

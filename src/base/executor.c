@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The use of an executor: how many parts, and who runs them.
+ * Running work in parts.
  */
 #include "base/executor.h"
 
@@ -18,7 +18,7 @@ size_t inlay_parts(const inlay_executor *executor, size_t bytes)
     if (executor == NULL || executor->threads == 1)
         return 1;
     size_t worth = bytes / INLAY_PART_BYTES, most = executor->threads;
-    /* More parts than threads where they are large, so that a thread that comes late or is slow leaves its share. */
+    /* Large work has more parts than threads, so late or slow threads can leave some of theirs to others. */
     if (worth / INLAY_PARTS_PER_THREAD > most)
         most = most <= SIZE_MAX / INLAY_PARTS_PER_THREAD ? most * INLAY_PARTS_PER_THREAD : most;
     size_t parts = worth < most ? worth : most;

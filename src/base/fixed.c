@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fixed-point arithmetic, with ln and exp by series. Only the speed of inlay_fixed_mul() matters.
+ * Fixed-point arithmetic; ln and exp are power series. Only inlay_fixed_mul() is performance-critical.
  */
 #include "base/fixed.h"
 
@@ -8,7 +8,7 @@
 
 const struct inlay_fixed inlay_fixed_zero = {{0}}, inlay_fixed_one = {{1}}, inlay_fixed_unit = {{0, 0, 0, 0, 1}};
 
-/* Each constant has 256 fraction bits and is rounded down; tests/test_exact.c compares them with MPFR. */
+/* The constants have 256 fraction bits and are rounded down. tests/test_exact.c compares them with MPFR. */
 const struct inlay_fixed inlay_fixed_two_pi = {
     {6, 0x487ed5110b4611a6, 0x2633145c06e0e689, 0x48127044533e63a0, 0x105df531d89cd912}};
 const struct inlay_fixed inlay_fixed_inverse_two_pi = {
@@ -43,7 +43,7 @@ struct inlay_real inlay_real_of(double x)
         return (struct inlay_real){0, 0, false};
     if (exponent > 0)
         return (struct inlay_real){mantissa << exponent, 0, bits >> 63};
-    /* The mantissa moves to the right until it is odd or the exponent is 0. */
+    /* Shift the mantissa right until it is odd or the exponent is 0. */
     int zeros = __builtin_ctzll(mantissa), right = zeros < -exponent ? zeros : -exponent;
     return (struct inlay_real){mantissa >> right, exponent + right, bits >> 63};
 }
@@ -85,9 +85,9 @@ struct inlay_fixed inlay_fixed_sub(struct inlay_fixed a, struct inlay_fixed b)
 struct inlay_fixed inlay_fixed_mul(struct inlay_fixed a, struct inlay_fixed b)
 {
     /*
-     * Limb i times limb j weighs 2^(-64 (i + j)). One limb below the result, index 5, is kept for its carries. The
-     * products that weigh less, which are left out, add up to at most 3 in that limb, hence less than 2^-256; dropping
-     * the limb itself costs less than another 2^-256.
+     * Limb i times limb j has weight 2^(-64 (i + j)). One limb below the result, index 5, is kept for its carries. The
+     * omitted products of lower weight add up to at most 3 in that limb, less than 2^-256. Dropping the limb itself
+     * loses less than another 2^-256.
      */
     uint64_t product[INLAY_FIXED_LIMBS + 1] = {0};
     for (int i = INLAY_FIXED_LIMBS - 1; i >= 0; i--) {
@@ -123,9 +123,9 @@ static void set_bit(struct inlay_fixed *x, int place)
 
 struct inlay_fixed inlay_fixed_quotient(struct inlay_fixed a, struct inlay_fixed b)
 {
-    /* Long division of a 2^256 by b, as integers of INLAY_FIXED_LIMBS limbs. It begins with the limbs of a but the last
-       as the remainder, since the quotient is below 2^64. The remainder stays below b < 2^320, so that doubling it
-       pushes at most one bit out of the top limb: `out`. */
+    /* Long division of a 2^256 by b, as integers of INLAY_FIXED_LIMBS limbs. The remainder starts as all limbs of a
+       except the last one, since the quotient is below 2^64. It stays below b < 2^320, so doubling it shifts at most
+       one bit out of the top limb: `out`. */
     enum { LAST = INLAY_FIXED_LIMBS - 1 };
     struct inlay_fixed quotient = inlay_fixed_zero, rest = inlay_fixed_shift_right(a, 64);
     uint64_t next = a.limb[LAST];
@@ -157,9 +157,9 @@ struct inlay_fixed inlay_fixed_ln(double x)
 {
     /*
      * x = m 2^e with m in (sqrt(1/2), sqrt(2)), m = mantissa / unit; then
-     * ln x = e ln 2 + 2 atanh z with z = (m - 1) / (m + 1), |z| < 0.1716, and 50 terms of atanh's series leave
-     * z^100 < 2^-254. The two terms are added if they have the same sign, else the second is subtracted from the first,
-     * which is the larger one unless e = 0.
+     * ln x = e ln 2 + 2 atanh z with z = (m - 1) / (m + 1), |z| < 0.1716. 50 terms of atanh's series leave
+     * z^100 < 2^-254. The two terms are added if they have the same sign. Otherwise the second one is subtracted from
+     * the first, which is larger unless e = 0.
      */
     const uint64_t bits = inlay_bits_f64(x), sqrt_2 = UINT64_C(0x16a09e667f3bcc);
     uint64_t unit = UINT64_C(1) << 52;
@@ -189,8 +189,8 @@ struct inlay_fixed inlay_fixed_ln(double x)
 static struct inlay_fixed exp_of_fraction(struct inlay_fixed r)
 {
     /*
-     * exp(-r) = exp(-r / 256)^256. After 26 terms of the series (ln 2 / 256)^26 / 26! < 2^-300 is left; each of the 8
-     * squarings doubles the error.
+     * exp(-r) = exp(-r / 256)^256. The remainder after 26 terms of the series is (ln 2 / 256)^26 / 26! < 2^-300; each
+     * of the 8 squarings doubles the error.
      */
     struct inlay_fixed rest = inlay_fixed_shift_right(r, 8), power = inlay_fixed_one;
     for (uint32_t n = 26; n > 0; n--)

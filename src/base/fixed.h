@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Unsigned fixed-point numbers of 64 integer and 256 fraction bits, in which frequencies, phases, sines and cosines are
- * computed. All operations are integer operations, so that no rounding mode, FMA, libm or ISA can affect a result.
+ * Unsigned fixed-point numbers of 64 integer and 256 fraction bits, for frequencies, phases, sines and cosines. All
+ * operations are integer operations, so results don't depend on rounding mode, FMA, libm or ISA.
  */
 #pragma once
 
@@ -15,8 +15,7 @@ struct inlay_fixed {
     uint64_t limb[INLAY_FIXED_LIMBS];
 };
 
-/* Computes a * b + c + *carry, which always fits in 128 bits; returns the low half and writes the high half to *carry.
- */
+/* Computes a * b + c + *carry, which fits in 128 bits. Returns the low half and writes the high half to *carry. */
 static inline uint64_t inlay_mul_add_portable(uint64_t a, uint64_t b, uint64_t c, uint64_t *carry)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32;
@@ -57,14 +56,14 @@ static inline void inlay_limbs_sub(uint64_t *difference, const uint64_t *a, cons
     }
 }
 
-/* A double exactly: mantissa * 2^exponent or its negative. The exponent is 0 for every integer. */
+/* The exact value of a double: mantissa * 2^exponent or its negative. The exponent is 0 for every integer. */
 struct inlay_real {
     uint64_t mantissa; /* odd unless the exponent is 0 */
     int exponent;      /* <= 0 */
     bool negative;
 };
 
-/* Returns the parts of a double, |x| < 2^64. */
+/* Decomposes a double, |x| < 2^64. */
 struct inlay_real inlay_real_of(double x);
 
 extern const struct inlay_fixed inlay_fixed_zero, inlay_fixed_one;
@@ -82,7 +81,7 @@ struct inlay_fixed inlay_fixed_add(struct inlay_fixed a, struct inlay_fixed b);
 /* Returns a - b, for a >= b. */
 struct inlay_fixed inlay_fixed_sub(struct inlay_fixed a, struct inlay_fixed b);
 
-/* Returns a * b, which must be below 2^64; the result is less than 2 units of 2^-256 too small. */
+/* Returns a * b, which must be below 2^64. The result is too small by less than 2 * 2^-256. */
 struct inlay_fixed inlay_fixed_mul(struct inlay_fixed a, struct inlay_fixed b);
 
 /* Returns a / 2^bits rounded down. */
@@ -91,15 +90,15 @@ struct inlay_fixed inlay_fixed_shift_right(struct inlay_fixed a, unsigned bits);
 /* Returns a / d rounded down, for d > 0. */
 struct inlay_fixed inlay_fixed_div(struct inlay_fixed a, uint32_t d);
 
-/* Returns a / b rounded down, for b > 0; the quotient must be below 2^64. Computes bit by bit, which is slow. */
+/* Returns a / b rounded down, for b > 0; the quotient must be below 2^64. Slow: computes bit by bit. */
 struct inlay_fixed inlay_fixed_quotient(struct inlay_fixed a, struct inlay_fixed b);
 
-/* Returns the square root rounded down to 32 integer and 97 fraction bits. Computes bit by bit, which is slow. */
+/* Returns the square root rounded down to 32 integer and 97 fraction bits. Slow: computes bit by bit. */
 struct inlay_fixed inlay_fixed_sqrt(struct inlay_fixed a);
 
 /* Returns |ln x| for a normal positive double, within 2^-240. (ln x is negative for x < 1.) */
 struct inlay_fixed inlay_fixed_ln(double x);
 
-/* Returns a number in (1/2, 1], within 2^-240, that times 2^*exponent is exp(y), or exp(-y) if `negative`; 0 <= y <
-   256. */
+/* Returns a number f in (1/2, 1], within 2^-240, with f * 2^*exponent = exp(y), or exp(-y) if `negative`; 0 <= y < 256.
+ */
 struct inlay_fixed inlay_fixed_exp(struct inlay_fixed y, bool negative, int *exponent);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The guard of the caller's floating-point environment, and the fence after non-temporal stores. Outside of the ISA
- * folders no other file has such instructions.
+ * Guards the caller's floating-point environment, and fences non-temporal stores. No other file outside the ISA folders
+ * has such instructions.
  *
- * Kernels run with round-to-nearest, without flush-to-zero and with all exceptions masked; afterwards the caller's
- * control word and sticky flags are as they were. What is guarded must be an *indirect* call, in a function without
+ * Kernels run with round-to-nearest, without flush-to-zero and with all exceptions masked. Afterwards the caller's
+ * control word and sticky flags are restored. The guarded code must be an *indirect* call, in a function without
  * floating-point operations of its own: a compiler may move an operation past the restoring instruction (gcc 12 did),
- * but not a call whose target it cannot see.
+ * but not a call to an unknown target.
  */
 #pragma once
 
 #include <stdint.h>
 
-/* The caller's control register, and its sticky flags where these have a register of their own. */
+/* The caller's control register, and its sticky flags if they have a separate register. */
 struct inlay_fpenv {
     uintptr_t control, flags;
 };
@@ -21,8 +21,8 @@ struct inlay_fpenv {
 
 #include <xmmintrin.h>
 
-/* Writing the register takes as long as a row of 512 floats, reading it almost no time. So it is written only if it
-   changes: a caller in the default environment whose sticky flags are all raised, as they soon are, pays for no write.
+/* Writing the register takes as long as a row of 512 floats; reading it is nearly free. So it is written only if it
+   changes, which is never if the caller has the default environment and all sticky flags are raised, as they soon are.
  */
 static inline struct inlay_fpenv inlay_fpenv_enter(void)
 {
@@ -73,7 +73,7 @@ static inline void inlay_fpenv_leave(struct inlay_fpenv host)
 
 #elif defined(__riscv)
 
-/* Round to nearest; this architecture has neither traps nor a mode that flushes to zero. */
+/* Round to nearest. RISC-V has no traps and no flush-to-zero mode. */
 static inline struct inlay_fpenv inlay_fpenv_enter(void)
 {
     struct inlay_fpenv host = {0, 0};
@@ -90,7 +90,7 @@ static inline void inlay_fpenv_leave(struct inlay_fpenv host)
 #error "inlay knows x86-64, aarch64, armhf and riscv64: add how this architecture saves its floating-point environment"
 #endif
 
-/* Only kernels of x86-64 have non-temporal stores. */
+/* Only x86-64 kernels use non-temporal stores. */
 static inline void inlay_store_fence(void)
 {
 #ifdef __x86_64__

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Advice to the system about the caller's memory: MADV_HUGEPAGE and MADV_COLLAPSE. Nothing here reads or writes the
- * memory itself.
+ * Huge pages for the caller's memory: MADV_HUGEPAGE and MADV_COLLAPSE. Nothing here reads or writes the memory itself.
  */
 #include "base/huge_pages.h"
 
@@ -12,12 +11,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Since Linux 6.1. C libraries are often older than the kernel that they run on. */
+/* Since Linux 6.1. C libraries are often older than the running kernel. */
 #if defined(__linux__) && !defined(MADV_COLLAPSE)
 #define MADV_COLLAPSE 25
 #endif
 
-/* No system accepts this advice. */
+/* Rejected by every system. */
 enum { NO_ADVICE = -1 };
 #ifndef MADV_HUGEPAGE
 #define MADV_HUGEPAGE NO_ADVICE
@@ -39,7 +38,7 @@ size_t inlay_huge_pages_bytes_of(const char *text, size_t page_bytes)
     return whole_line && plausible ? stated : filled;
 }
 
-/* Reads a small file of sysfs, which comes in one read, as text; an empty one if it cannot be read. Keeps errno. */
+/* Reads a small sysfs file, which takes one read, as text; empty if it cannot be read. Preserves errno. */
 static void read_text(const char *path, char *text, size_t size)
 {
     const int host_errno = errno, file = open(path, O_RDONLY | O_CLOEXEC);
@@ -62,7 +61,7 @@ size_t inlay_huge_pages_bytes(void)
     return found;
 }
 
-/* Finds the huge pages that lie wholly inside an array; the extent is empty if there are none. */
+/* Computes the extent of the whole huge pages inside an array; empty if there are none. */
 static inlay_status find_huge_pages(const void *data, size_t bytes, struct inlay_extent *pages)
 {
     *pages = (struct inlay_extent){0, 0};
@@ -72,14 +71,14 @@ static inlay_status find_huge_pages(const void *data, size_t bytes, struct inlay
     inlay_status status = inlay_check_array(data, bytes, 1, &array);
     if (status != INLAY_OK)
         return status;
-    /* The next huge page can begin at the end of the address space, where a sum would wrap around to 0. */
+    /* The next huge page may start at the end of the address space, where adding would wrap around to 0. */
     const uintptr_t huge = inlay_huge_pages_bytes(), before = -array.begin % huge;
     if (bytes > before)
         *pages = (struct inlay_extent){array.begin + before, array.end - array.end % huge};
     return INLAY_OK;
 }
 
-/* Gives advice about an extent; returns whether the system accepted it. */
+/* Advises about an extent. Returns true if the system accepted it. */
 static bool advise(struct inlay_extent pages, int advice)
 {
     const int host_errno = errno;
@@ -88,8 +87,8 @@ static bool advise(struct inlay_extent pages, int advice)
     return accepted;
 }
 
-/* Gives advice about the huge pages inside an array, all at once or one at a time, and writes for how many bytes the
-   system accepted it. */
+/* Advises about the huge pages inside an array, all at once or one at a time, and sets *accepted_bytes to the number of
+   bytes for which the system accepted it. */
 static inlay_status advise_inside(const void *data, size_t bytes, int advice, bool one_at_a_time,
                                   size_t *accepted_bytes)
 {
@@ -114,6 +113,6 @@ inlay_status inlay_huge_pages_advise(const void *data, size_t bytes, size_t *adv
 
 inlay_status inlay_huge_pages_collapse(const void *data, size_t bytes, size_t *huge_bytes)
 {
-    /* One at a time: a page that the system refuses does not hide what became of the others. */
+    /* One at a time, so one rejected page doesn't hide the result of the others. */
     return advise_inside(data, bytes, MADV_COLLAPSE, true, huge_bytes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The advice about huge pages where the system takes none: arguments are checked, and nothing happens.
+ * Huge pages on systems without such advice: arguments are checked, nothing else happens.
  */
 #include "base/arguments.h"
 

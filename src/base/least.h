@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The smaller and the larger of two sizes, and products that may exceed the address space.
+ * Minimum and maximum of sizes, and products that saturate.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ static inline size_t inlay_most(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Returns a * b, or SIZE_MAX if that is less. */
+/* Returns a * b, or SIZE_MAX on overflow. */
 static inline size_t inlay_product(size_t a, size_t b)
 {
     size_t product;

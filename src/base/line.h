@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cache line of every CPU that inlay knows.
+ * Cache lines, 64 bytes on all supported CPUs.
  */
 #pragma once
 
@@ -10,8 +10,8 @@
 
 enum { INLAY_CACHE_LINE = 64 };
 
-/* Prefetches the line at an address, which may be one that cannot be read: to L1 if it is used soon, else to L2, which
-   can have more requests to memory under way. */
+/* Prefetches the line at an address, which need not be readable: to L1 if it is used soon, else to L2, which allows
+   more outstanding requests to memory. */
 static inline void inlay_prefetch_line(const unsigned char *at, bool near)
 {
     if (near)
@@ -20,7 +20,7 @@ static inline void inlay_prefetch_line(const unsigned char *at, bool near)
         __builtin_prefetch(at, 0, 2);
 }
 
-/* Prefetches all lines that an array lies in. */
+/* Prefetches all lines of an array. */
 static inline void inlay_prefetch_lines(const unsigned char *array, size_t bytes, bool near)
 {
     const unsigned char *line = array - (uintptr_t)array % INLAY_CACHE_LINE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The default allocator: malloc and free behind the callbacks.
+ * The default allocator, malloc and free.
  */
 #include "base/memory.h"
 
@@ -12,8 +12,8 @@ static void *allocate(void *ctx, size_t bytes)
     (void)ctx;
     int host_errno = errno;
     void *memory = malloc(bytes);
-    /* Without this, clang drops the next line: it takes malloc for a function that writes no visible memory, and errno
-       for such memory. */
+    /* Without this barrier clang drops the next line, since it assumes that malloc writes no visible memory, including
+       errno. */
     __asm__ volatile("" ::: "memory");
     errno = host_errno;
     return memory;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The comparison of names, which is that of ASCII whatever the locale is.
+ * Comparison of names, in ASCII regardless of the locale.
  */
 #include <inlay/base.h>
 

@@ -9,12 +9,12 @@ enum { ROUNDS = 10, RUN_WORDS = INLAY_PHILOX_WORDS, RUN_BLOCKS = RUN_WORDS / 4 }
 static const uint32_t multipliers[2] = {0xd2511f53, 0xcd9e8d57};
 static const uint32_t weyl[2] = {0x9e3779b9, 0xbb67ae85};
 
-/* Blocks side by side: word[j][i] is word j of block i, of the counter before and of the result after the rounds. */
+/* Blocks in columns: word[j][i] is word j of block i, first of the counter, then of the result. */
 struct philox_run {
     uint32_t word[4][RUN_BLOCKS];
 };
 
-/* Transforms blocks. The loop over them is the outer one and has no exits or calls, so that compilers vectorise it. */
+/* Transforms blocks. The outer loop is over blocks and has no exits or calls, so compilers vectorize it. */
 static void philox_run(struct philox_run *run, uint32_t key_0, uint32_t key_1)
 {
     for (int i = 0; i < RUN_BLOCKS; i++) {
@@ -33,7 +33,7 @@ static void philox_run(struct philox_run *run, uint32_t key_0, uint32_t key_1)
     }
 }
 
-/* Computes the run of blocks that the next element lies in. */
+/* Computes the run of blocks that contains the next element. */
 static void fill_stream(struct inlay_philox_stream *stream)
 {
     struct philox_run run;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rounding takes the leading bits of a fixed-point number and looks at the bits that follow: below half a unit in the
- * last place, above it, or a tie.
+ * Rounding takes the leading bits of a fixed-point number and tests the bits that follow: below half a unit in the last
+ * place, above it, or a tie.
  */
 #include "base/rounding.h"
 
@@ -14,7 +14,7 @@ struct inlay_format inlay_format_of(inlay_element_type type)
 }
 
 /* A fixed-point number as its leading 64 bits and a power of two: mantissa * 2^exponent, rounded down. The mantissa is
-   0 for zero, else >= 2^63; `inexact` says whether lower bits were cut off. */
+   0 for zero, else >= 2^63. `inexact` is true if nonzero lower bits were cut off. */
 struct leading {
     uint64_t mantissa;
     int exponent;
@@ -52,8 +52,8 @@ uint64_t inlay_round(struct inlay_fixed x, int exponent, bool negative, struct i
     uint64_t rest = dropped < 64 ? leading.mantissa << (64 - dropped) : leading.mantissa;
     const uint64_t half = UINT64_C(1) << 63;
     bool up = rest > half || (rest == half && (leading.inexact || (kept & 1)));
-    /* The leading bit of a normal number is the lowest bit of the exponent field here and adds one to it; a carry out
-       of the fraction adds another one. */
+    /* The leading bit of a normal number is the lowest bit of the exponent field and adds one to it. A carry out of the
+       fraction adds another one. */
     uint64_t exponent_field = biased < 1 ? 0 : (uint64_t)(biased - 1);
     return sign | ((exponent_field << format.fraction_bits) + kept + up);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The version, and a sentence for each status.
+ * The version and the status strings.
  */
 #include <inlay/base.h>
 

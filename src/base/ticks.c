@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counters of x86-64 and aarch64, and C's clock elsewhere.
+ * Counters of x86-64 and aarch64; C's clock on other architectures.
  */
 #include "base/ticks.h"
 
@@ -18,7 +18,7 @@ static uint64_t read_counter(void)
     return count;
 #else
     struct timespec now;
-    timespec_get(&now, TIME_UTC); /* that it may be set only spoils a sample */
+    timespec_get(&now, TIME_UTC); /* a clock change only spoils one sample */
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 #endif
 }
