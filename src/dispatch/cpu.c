@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The table of measured CPUs: what layers begin with before they have measured themselves.
+ * The table of measured CPUs: initial settings of layers, before self-tuning.
  */
 #include "dispatch/cpu.h"
 
@@ -15,37 +15,36 @@ enum { MIB = 1024 * 1024 };
 enum kind { UNMEASURED, ZEN3, ZEN4, ZEN5, INTEL };
 
 static const struct inlay_cpu cpus[] = {
-    /* What loses least on those that were measured. */
+    /* The best compromise over all measured CPUs. */
     [UNMEASURED] = {NULL, false, MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
 
-    /* Without AVX-512, in a virtual machine of two cores. 17 to 34 MiB of cached positions are read in 0.6 to 0.8 of
-       the time in which they are computed. A line beside each line written, to L1 and from 2 rows ahead, takes 1.00
-       to 1.15 of the best strategy, blocks of rows 1.16 to 1.56. First lines take 1.00 to 1.07 of it for rows of 4 KiB
-       and more, and up to 1.41 for shorter ones. */
+    /* Without AVX-512, in a 2-core virtual machine. Reading 17 to 34 MiB of cached positions takes 0.6 to 0.8 of the
+       time of computing them. Prefetching line by line 2 rows ahead, to L1, takes 1.00 to 1.15 times as long as the
+       best strategy, blocks of rows 1.16 to 1.56 times. First lines take 1.00 to 1.07 times as long for rows of 4 KiB
+       and more, and up to 1.41 times for shorter ones. */
     [ZEN3] = {"AMD Zen 3", false, 1024 * MIB, INLAY_PREFETCH_L1_BESIDE_2, INLAY_PREFETCH_LINES},
 
-    /* With 1 MiB of L2 and 32 MiB of L3, in a virtual machine of two cores. Cached positions are read in 0.62 of the
-       time in which 16 at once are computed for 4 MiB of them and in 0.86 for 8 MiB, with 8 at once in 0.41 for 2 MiB
-       and 0.92 for 8 MiB. In L2 moves of 64 bytes take as long as moves of 32. A line beside each line written takes
-       1.00 to 1.03 of the best strategy for rows of 2 KiB and more from 2 rows ahead, and 1.00 to 1.10 for shorter ones
-       from 8 rows ahead. */
+    /* 1 MiB of L2 and 32 MiB of L3, in a 2-core virtual machine. Reading cached positions takes this share of the time
+       of computing them: 16 at once, 0.62 for 4 MiB and 0.86 for 8 MiB; 8 at once, 0.41 for 2 MiB and 0.92 for 8 MiB.
+       In L2, moves of 64 and of 32 bytes are equally fast. Prefetching line by line takes 1.00 to 1.03 times as long as
+       the best strategy for rows of 2 KiB and more (2 rows ahead), and 1.00 to 1.10 times for shorter ones (8 rows
+       ahead). */
     [ZEN4] = {"AMD Zen 4", false, 8 * MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
 
-    /* With 32 MiB of L3 next to 8 cores. Up to 12 MiB of cached positions are read faster than 16 at once are computed,
-       and up to 48 MiB faster than 8 at once. In L2 moves of 64 bytes take a tenth to a fifth less time than moves of
-       32. */
+    /* 8 cores with 32 MiB of L3. Reading cached positions is faster than computing 16 at once up to 12 MiB, and faster
+       than computing 8 at once up to 48 MiB. In L2, moves of 64 bytes take 10 to 20 % less time than moves of 32. */
     [ZEN5] = {"AMD Zen 5", false, 12 * MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
 
-    /* Computing positions is faster than reading those that L2, of 2 MiB, does not hold. In L2 moves of 32
-       bytes take a tenth less time than moves of 64. For rows below 8 KiB the others take 1.06 to 1.48 of the time of
-       blocks (Emerald Rapids). */
+    /* 2 MiB of L2. Computing positions is faster than reading those that L2 doesn't hold. In L2, moves of 32 bytes take
+       10 % less time than moves of 64. For rows below 8 KiB, other strategies take 1.06 to 1.48 times as long as blocks
+       (Emerald Rapids). */
     [INTEL] = {"Intel Xeon (Ice Lake to Emerald Rapids)", true, MIB, INLAY_PREFETCH_L2_BLOCKS,
                INLAY_PREFETCH_L2_BESIDE_2},
 };
 
-/* Intel's servers are of family 6: two models of Ice Lake; and what has float16 instructions of 512 bits, from Sapphire
-   Rapids on, whose model a hypervisor may hide. Zen 5 was AMD's first CPU with VP2INTERSECT. Of family 25, Zen 3 and
-   Zen 4, only Zen 4 has AVX-512, which a hypervisor may hide. */
+/* Intel's servers have family 6: two models of Ice Lake; and every CPU with 512-bit float16 instructions, i.e. from
+   Sapphire Rapids on, whose model a hypervisor may hide. Zen 5 was AMD's first CPU with VP2INTERSECT. Zen 3 and Zen 4
+   share family 25; only Zen 4 has AVX-512, which a hypervisor may hide. */
 const struct inlay_cpu *inlay_cpu_of(const struct inlay_cpu_facts *facts)
 {
     const uint32_t signature = facts->signature;
@@ -67,11 +66,11 @@ _Atomic(size_t) inlay_l2_found;
 static const struct inlay_cpu *find_cpu(void)
 {
     struct inlay_cpu_facts facts = {.signature = 0};
-    /* Tests and benchmarks see by this variable what a CPU that was not measured does. */
+    /* For tests and benchmarks: behave as on a CPU that was not measured. */
     if (inlay_environment_is("INLAY_CPU", "unknown"))
         return &cpus[UNMEASURED];
 #ifdef __x86_64__
-    /* Compilers older than a CPU do not know its name, but its maker and its instructions. */
+    /* Compilers older than a CPU don't know its name, but do know its vendor and its instructions. */
     struct inlay_cpuid found;
     inlay_cpuid(1, 0, &found);
     facts.signature = found.eax;
@@ -94,8 +93,8 @@ const struct inlay_cpu *inlay_cpu(void)
     return cpu;
 }
 
-/* Without a report: in calls smaller than an L2 of 1 MiB, prefetching first lines is as fast as prefetching whole rows
-   (Zen 4, Zen 5). Outside of the range it is a hypervisor's mistake, or of a cache that several cores share. */
+/* Without a report: for calls smaller than 1 MiB of L2, prefetching first lines is as fast as prefetching whole rows
+   (Zen 4, Zen 5). A size out of range is a hypervisor's mistake, or that of a cache shared by several cores. */
 size_t inlay_l2_bytes_of(size_t reported)
 {
     return reported > 0 ? inlay_least(inlay_most(reported, MIB / 4), 4 * MIB) : MIB;
@@ -132,8 +131,8 @@ void inlay_cpu_caches(size_t bytes[INLAY_CACHE_LEVELS])
 {
     memset(bytes, 0, INLAY_CACHE_LEVELS * sizeof *bytes);
 #ifdef __x86_64__
-    /* AMD's CPUs leave leaf 4 empty and have the same registers in leaf 0x8000001D. No core has more caches, so a
-       longer list is not believed. */
+    /* AMD's CPUs leave leaf 4 empty and have the same registers in leaf 0x8000001D. No core has more caches than this;
+       a longer list is ignored. */
     enum { MOST_CACHES = 16 };
     static const uint32_t leaves[] = {4, 0x8000001d};
     struct inlay_cpuid found;
@@ -144,7 +143,7 @@ void inlay_cpu_caches(size_t bytes[INLAY_CACHE_LEVELS])
 #endif
 }
 
-/* Some names begin and end with blanks. A hypervisor may have put anything else there. */
+/* Some names start and end with blanks. A hypervisor may report anything. */
 void inlay_cpu_name(char text[INLAY_CPU_NAME_BYTES])
 {
     char name[INLAY_CPU_NAME_BYTES] = "";

@@ -17,8 +17,7 @@ static inline bool inlay_cpuid(uint32_t leaf, uint32_t subleaf, struct inlay_cpu
 {
     memset(found, 0, sizeof *found);
     const bool exists = __get_cpuid_count(leaf, subleaf, &found->eax, &found->ebx, &found->ecx, &found->edx) != 0;
-    /* If nobody read edx, clang 14 would give its register to ebx too, and a loop over subleaves would lose its count.
-     */
+    /* Use edx: otherwise clang 14 gives its register to ebx too, and a loop over subleaves loses its count. */
     __asm__ volatile("" : : "r"(found->edx));
     return exists;
 }

@@ -19,8 +19,8 @@
 #endif
 
 /*
- * The compiler's builtin asks CPUID, and by XGETBV whether the operating system saves the wide registers. clang's does
- * not know F16C; its registers are those of AVX2, so that CPUID alone suffices for it.
+ * The compiler's builtin executes CPUID and checks by XGETBV that the operating system saves the wide registers.
+ * clang's doesn't support F16C. F16C uses the registers of AVX2, so CPUID alone suffices for it.
  */
 unsigned inlay_dispatch_features(void)
 {
@@ -39,9 +39,9 @@ unsigned inlay_dispatch_features(void)
 }
 
 /*
- * The first one that runs here is used. An ISA needs every feature that its flags in src/meson.build name and that
- * SLEEF's functions of its suffix use: a CPU, or a hypervisor, can have AVX2 without F16C. Compilers add more features
- * to those flags by themselves (popcnt, xsave), which nothing that has AVX2 is known to lack.
+ * The first one that runs here is used. An ISA needs every feature in its flags in src/meson.build and every feature
+ * used by SLEEF's functions of its suffix: a CPU or hypervisor can have AVX2 without F16C. Compilers imply more
+ * features with those flags (popcnt, xsave); every known CPU with AVX2 has them.
  */
 static const struct {
     const struct inlay_kernels *kernels;
@@ -63,7 +63,7 @@ static const struct {
     {&inlay_kernels_scalar, 0},
 };
 
-/* Relaxed order suffices, since it points to constant data. */
+/* Relaxed order suffices: it points to constant data. */
 static _Atomic(const struct inlay_kernels *) in_use;
 
 const struct inlay_kernels *inlay_dispatch_with(size_t index, unsigned features, bool *runs)
@@ -79,8 +79,8 @@ const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs)
     return inlay_dispatch_with(index, inlay_dispatch_features(), runs);
 }
 
-/* Returns the table that INLAY_ISA names, if it runs here, else the best that does. Not inlined, so that calls which
-   find the pointer save no registers. */
+/* Returns the table selected by INLAY_ISA if it runs here, else the best one that does. Not inlined, so calls that find
+   the pointer save no registers. */
 static __attribute__((noinline)) const struct inlay_kernels *choose(void)
 {
     const struct inlay_kernels *best = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which kernels run: chosen by CPU at the first call. Tests and benchmarks choose for themselves.
+ * Selects the kernels at the first call, by CPU. Tests and benchmarks can override the selection.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 struct inlay_kernels;
 
-/* Returns the table in use, which the first call chooses. */
+/* Returns the table in use, selected by the first call. */
 const struct inlay_kernels *inlay_dispatch(void);
 
 /* Features of CPUs that kernels need. */
@@ -23,15 +23,15 @@ enum inlay_feature {
     INLAY_FEATURE_AVX512BW = 64,
 };
 
-/* Returns the features that this CPU has and its operating system supports, or'ed together. */
+/* Returns the features supported by this CPU and its operating system, or'ed together. */
 unsigned inlay_dispatch_features(void);
 
-/* Returns the tables that are compiled in, the best first and scalar last; null past the end. Sets *runs to whether a
-   CPU with those features runs that table. */
+/* Returns the compiled-in tables, best first and scalar last; null past the end. Sets *runs to true if a CPU with those
+   features can run the table. */
 const struct inlay_kernels *inlay_dispatch_with(size_t index, unsigned features, bool *runs);
 
-/* Returns the same for this CPU. */
+/* Same for this CPU. */
 const struct inlay_kernels *inlay_dispatch_at(size_t index, bool *runs);
 
-/* For tests and benchmarks: uses this table from now on. Null chooses again, by CPU and INLAY_ISA. */
+/* For tests and benchmarks: uses this table from now on. Null selects again, by CPU and INLAY_ISA. */
 void inlay_dispatch_use(const struct inlay_kernels *kernels);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the figures of a CPU come to for a call.
+ * Tuning: settings derived from the CPU.
  */
 #include "dispatch/tuning.h"
 
@@ -8,13 +8,13 @@
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
 
-/* An L1 of 32 KiB, the smallest in common use, holds this beside the rows and outputs that pass through it. Twice as
-   much takes 1.2 to 1.4 times as long in cache (Zen 4). */
+/* Fits in an L1 of 32 KiB, the smallest in common use, with the rows and outputs that pass through it. Twice as much
+   takes 1.2 to 1.4 times as long in cache (Zen 4). */
 static const size_t block_bytes = (size_t)8 << 10;
 
-/* Consumers find this in the L3 of any server. A call and one read of its output took as long with either kind of
-   stores at 21 MiB on one Intel server and at 80 MiB on another, which report an L3 of hundreds of MiB: no table of
-   CPUs can say it, and layers learn it. */
+/* Fits in the L3 of any server, where consumers find it. Both kinds of stores were equally fast, for a call and one
+   read of its output, at 21 MiB on one Intel server and at 80 MiB on another. Both report an L3 of hundreds of MiB, so
+   the threshold can't come from a table of CPUs: layers measure it. */
 static const size_t stream_bytes = (size_t)16 << 20;
 
 inlay_prefetch inlay_first_strategy(const inlay_table *table, size_t row_bytes, size_t call_bytes)
