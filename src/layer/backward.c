@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlay_backward(): the gradients of a batch, added to those of its tables. A part is a range of columns and takes all
- * tokens in their order, so that every sum has one order whatever the number of parts; parts share no element.
+ * inlay_backward(): adds the gradients of a batch to those of its tables. A part is a range of columns and processes
+ * all tokens in order, so every sum has the same order for any number of parts. Parts share no element.
  */
 #include "base/executor.h"
 #include "base/fpenv.h"
@@ -12,15 +12,15 @@
 
 enum { TOKENS, POSITIONS, SEGMENTS, TABLES };
 
-/* Tokens whose rows are found and prefetched before the first of them is added to. */
+/* Tokens whose rows are looked up and prefetched before the first one is added. */
 enum { BLOCK_TOKENS = 16 };
 
-/* Columns are cut at whole lines, and a part has enough columns that reading longer runs outweighs the gaps. */
+/* Columns are split at whole cache lines. Parts are wide enough that longer runs outweigh the gaps between them. */
 enum { LINE_COLUMNS = INLAY_CACHE_LINE / sizeof(float), PART_COLUMNS = 4 * LINE_COLUMNS };
 
 /* Gradients of one table. */
 struct target {
-    const inlay_table *table; /* null: the layer has none that gradients could be of */
+    const inlay_table *table; /* null: the layer has no such table */
     unsigned char *data;      /* null: not wanted */
     size_t stride_bytes;
     struct inlay_extent extent;
@@ -44,20 +44,20 @@ struct added_block {
     float scale;                             /* factor of the gradients of token rows */
 };
 
-/* Returns whether a token of that kind has a row in a table. */
+/* Returns true if a token of that kind has a row in a table. */
 static bool has_row(int table, enum inlay_row_kind kind)
 {
     return table == TOKENS ? kind == INLAY_ROW : inlay_row_gets_terms(kind);
 }
 
-/* Fetches for writing what the block adds to. */
+/* Prefetches the block's destination for writing. */
 static void prefetch(const unsigned char *row, size_t row_bytes)
 {
     for (size_t at = 0; at < row_bytes; at += INLAY_CACHE_LINE)
         __builtin_prefetch(row + at, 1);
 }
 
-/* Adds the block to the gradients of one table. Rows are added one after the other, also where they are the same. */
+/* Adds the block to the gradients of one table. Rows are added one after the other, since some may be the same. */
 static void add_block(const struct added_block *block, int table)
 {
     const struct target *target = &block->job->targets[table];
@@ -106,8 +106,8 @@ static void add_sequence(struct added_block *block, size_t b)
     }
 }
 
-/* Returns the factor of a token of a sequence of which `pooled` rows were pooled. Not inlined, so that its arithmetic
-   stays within the guarded environment of its caller. */
+/* Returns the factor of a token whose sequence has `pooled` pooled rows. Not inlined, so its arithmetic stays within
+   its caller's guarded environment. */
 static __attribute__((noinline)) float pooled_scale(const struct inlay_work *work, size_t token, uint64_t id,
                                                     size_t pooled)
 {
@@ -115,7 +115,7 @@ static __attribute__((noinline)) float pooled_scale(const struct inlay_work *wor
     return work->spec->pooling == INLAY_POOLING_MEAN ? scale / (float)pooled : scale;
 }
 
-/* Adds the gradient of a pooled row to each row that was pooled: token by token, since each can have its own factor. */
+/* Adds the gradient of a pooled row to each of its rows, token by token, since each can have its own factor. */
 static void add_pooled(struct added_block *block, size_t b)
 {
     const struct inlay_work *work = &block->job->work;
@@ -156,7 +156,7 @@ static void add_part(void *arg, size_t index)
 
 /* ---- Validation ------------------------------------------------------------------------------------------------- */
 
-/* Finds the gradients that are wanted, and their extents. */
+/* Collects the gradients that are wanted, and their extents. */
 static inlay_status check_targets(const inlay_layer *layer, const inlay_gradients *gradients,
                                   struct target targets[TABLES])
 {
@@ -177,7 +177,7 @@ static inlay_status check_targets(const inlay_layer *layer, const inlay_gradient
     return status;
 }
 
-/* Checks that no table of gradients overlaps another one or anything that the call reads. */
+/* Checks that no gradient overlaps another one or any input of the call. */
 static inlay_status check_overlaps(const inlay_layer *layer, const struct inlay_work *work,
                                    const struct target targets[TABLES])
 {
@@ -195,7 +195,7 @@ static inlay_status check_overlaps(const inlay_layer *layer, const struct inlay_
     return status;
 }
 
-/* Returns how many parts of columns a call has: no more than threads, since shorter runs of columns are slower. */
+/* Returns the number of parts: at most one per thread, since shorter runs of columns are slower. */
 static size_t parts_of(const struct inlay_work *work, const inlay_executor *executor)
 {
     const size_t most = inlay_most(work->tokens->dim / PART_COLUMNS, 1);

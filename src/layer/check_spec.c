@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Validation of a layer's spec: a function for each kind of field, called in a row by inlay_check_spec().
+ * Validation of a layer's spec: one function per kind of field, called in order by inlay_check_spec().
  */
 #include "base/compare.h"
 #include "layer/group.h"
@@ -37,7 +37,7 @@ static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_laye
     return status;
 }
 
-/* Whether what was learnt, which may come from a file, is what a layer of this version can have learnt. */
+/* Returns true if a state of self-tuning, which may come from a file, is valid for this version. */
 static bool learnt_known(const inlay_learnt *learnt)
 {
     static const uint8_t reserved[sizeof learnt->reserved];
@@ -49,7 +49,7 @@ static bool learnt_known(const inlay_learnt *learnt)
     return known && memcmp(learnt->reserved, reserved, sizeof reserved) == 0;
 }
 
-/* Whether enum values, flags and numbers are such as this version knows. */
+/* Returns true if this version supports the enum values, flags and numbers. */
 static bool values_known(const inlay_layer_spec *spec)
 {
     if (spec->stores > INLAY_STORES_STREAMED || spec->bad_id > INLAY_BAD_ID_SKIP ||
@@ -66,7 +66,7 @@ static bool values_known(const inlay_layer_spec *spec)
            (spec->substitute_id >= 0 && (uint64_t)spec->substitute_id < inlay_id_limit(spec));
 }
 
-/* Whether no two fields exclude each other, and none needs another that is absent. */
+/* Returns true if no two fields exclude each other and none requires another one that is missing. */
 static bool fields_agree(const inlay_layer_spec *spec)
 {
     const bool norm = spec->norm != INLAY_NORM_NONE, pooled = spec->pooling != INLAY_POOLING_NONE;
@@ -84,7 +84,7 @@ static bool fields_agree(const inlay_layer_spec *spec)
     return !conflict && !missing;
 }
 
-/* Whether the mapping and the weights of tokens have a type and a length if they are there, and none otherwise. */
+/* Returns true if the token mapping and weights have a type and a length exactly if they are present. */
 static bool mapping_and_weights_known(const inlay_layer_spec *spec)
 {
     return (spec->token_mapping != NULL ? inlay_id_bytes(spec->token_mapping_type) > 0
@@ -101,7 +101,7 @@ static bool lengths_agree(const inlay_layer_spec *spec)
 static bool dims_agree(const inlay_layer_spec *spec)
 {
     const size_t dim = spec->tokens->dim;
-    /* These need a whole row in the floats of a group. */
+    /* These need whole rows in the floats of a group. */
     const bool whole_rows = spec->pooling != INLAY_POOLING_NONE ||
                             (spec->out_type != INLAY_F32 && (spec->norm != INLAY_NORM_NONE || spec->sinusoid != NULL));
     return (spec->sinusoid == NULL || spec->sinusoid->dim == dim) &&
@@ -109,7 +109,7 @@ static bool dims_agree(const inlay_layer_spec *spec)
            (spec->segments == NULL || spec->segments->dim == dim) && (!whole_rows || dim <= INLAY_SUM_FLOATS);
 }
 
-/* Checks an array that may be absent, and adds it, if the checks before were good. */
+/* Checks and adds an optional array, after the checks `before`. */
 static inlay_status check_parameter(inlay_status before, const void *parameter, size_t n, size_t element_bytes,
                                     struct inlay_layer_reads *reads)
 {
@@ -122,7 +122,7 @@ static inlay_status check_parameter(inlay_status before, const void *parameter, 
     return status;
 }
 
-/* Whether each value of the mapping, if there is one, is a row. */
+/* Returns true if every value of the mapping, if there is one, is a valid row. */
 static bool mapping_has_rows(const inlay_layer_spec *spec)
 {
     const size_t length = spec->token_mapping_length, rows = inlay_vocab_of(spec->tokens);

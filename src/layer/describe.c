@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Validation of a call: a function for each kind of argument, called in a row by inlay_describe(), which also fills in
- * the work.
+ * Validation of a call: one function per kind of argument, called in order by inlay_describe(), which also fills in the
+ * work.
  */
 #include "layer/describe.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- The struct, its shapes and its arrays ---------------------------------------------------------------------- */
 
-/* Whether ids beside the token ids have a type, and the layer a use for them; a type without ids is an error too. */
+/* Returns true if position or segment ids have a type and the layer uses them; a type without ids is an error too. */
 static bool ids_known(const void *ids, inlay_id_type type, bool used)
 {
     return ids != NULL ? inlay_id_bytes(type) > 0 && used : type == 0;
@@ -31,7 +31,7 @@ static bool fields_known(const inlay_layer_spec *spec, const inlay_batch *batch)
            inlay_float_within(batch->dropout, inlay_is_shard(spec->tokens) ? 0 : below_one);
 }
 
-/* Returns whether what is written overlaps an array of one of the layer's tables. Rarely called, hence not inlined. */
+/* Returns true if the output overlaps an array of the layer's tables. Rarely called, so not inlined. */
 static __attribute__((noinline)) bool overlaps_tables(const inlay_layer *layer, struct inlay_extent written)
 {
     const inlay_table *const tables[] = {&layer->tokens, layer->spec.positions, layer->spec.segments};
@@ -41,7 +41,7 @@ static __attribute__((noinline)) bool overlaps_tables(const inlay_layer *layer, 
     return false;
 }
 
-/* Returns whether what is written overlaps anything that the layer reads. */
+/* Returns true if the output overlaps anything that the layer reads. */
 static inline bool overlaps_layer(const inlay_layer *layer, struct inlay_extent written)
 {
     const struct inlay_layer_reads *reads = &layer->reads;
@@ -69,8 +69,7 @@ inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batc
 
 /* ---- The contents of the arrays --------------------------------------------------------------------------------- */
 
-/* Returns one more than the last position, if positions are counted up from the starts; UINT64_MAX with negative ones.
- */
+/* Returns one more than the last position if positions count up from the starts; UINT64_MAX if some are negative. */
 static uint64_t end_of_positions(const struct inlay_work *work)
 {
     const size_t sequences = work->batch.starts != NULL ? work->batch.sequences : 1;
@@ -86,7 +85,7 @@ static uint64_t end_of_positions(const struct inlay_work *work)
     return end;
 }
 
-/* Checks positions token by token, as the general path finds them. Those of tokens that use none may be anything. */
+/* Checks positions token by token, as the general path computes them. Unused positions may be invalid. */
 static inlay_status check_each_position(const struct inlay_work *work, inlay_fault *fault)
 {
     const uint64_t limit = inlay_position_limit(work);
@@ -106,8 +105,8 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
     return INLAY_OK;
 }
 
-/* Validates offsets, ids, positions and segment ids, in this order; finds the longest sequence, and whether its
-   positions have to be found token by token. */
+/* Validates offsets, ids, positions and segment ids, in this order. Sets the longest sequence, and whether its
+   positions must be computed token by token. */
 static inlay_status check_contents(struct inlay_work *work, const struct inlay_sequences *sequences, size_t tokens,
                                    inlay_fault *fault)
 {
@@ -125,7 +124,7 @@ static inlay_status check_contents(struct inlay_work *work, const struct inlay_s
     const bool counted = work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions;
     const bool positioned = work->spec->positions != NULL;
     work->positions_end = counted && positioned ? end_of_positions(work) : UINT64_MAX;
-    /* Where not all positions exist, it may be that no token uses one of those that do not. */
+    /* If some positions don't exist, they are valid only if no token uses them. */
     work->positions_per_token = positioned && work->positions_end > inlay_position_limit(work);
     if (work->positions_per_token) {
         inlay_status status = check_each_position(work, fault);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plan of a call as text.
+ * Prints the plan of a call.
  */
 #include "layer/plan.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* On Windows, compilers take "printf" for the formats of Microsoft's C library; mingw-w64's header has the name of
-   those of the functions that it declares. */
+/* On Windows, compilers take "printf" for the formats of Microsoft's C library. mingw-w64's header defines the name for
+   the formats of its own functions. */
 #ifdef __MINGW_PRINTF_FORMAT
 #define PRINTF_FORMAT __MINGW_PRINTF_FORMAT
 #else
@@ -17,7 +17,7 @@
 
 struct text {
     char *at;
-    size_t left; /* with the null character */
+    size_t left; /* including the null character */
 };
 
 __attribute__((format(PRINTF_FORMAT, 2, 3))) static void print(struct text *text, const char *format, ...)
@@ -51,7 +51,7 @@ static void print_positions(struct text *text, const struct inlay_plan *plan, co
     print(text, "\n");
 }
 
-/* Prints where rows are looked up, unless it is in one array by the ids themselves. */
+/* Prints how rows are looked up, unless they are in one array indexed by the ids. */
 static void print_table(struct text *text, const struct inlay_work *work)
 {
     const size_t ids = work->spec->token_mapping_length, extents = work->tokens->extent_count;

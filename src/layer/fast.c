@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fast path: positions outside, sequences inside. A block of position rows, read from memory or computed, stays in
- * L1 while every sequence of the part consumes it. It knows ids and positions; kernels do the arithmetic.
+ * The fast path: positions in the outer loop, sequences in the inner one. A block of position rows, read or computed,
+ * stays in L1 while every sequence of the part uses it. This file handles ids and positions; kernels do the arithmetic.
  */
 #include "base/line.h"
 #include "layer/rows.h"
@@ -12,21 +12,21 @@
 struct block {
     size_t s, count;
     size_t column;
-    const unsigned char *positions; /* computed rows, already at that column; null: rows in memory, if there are any */
+    const unsigned char *positions; /* computed rows, starting at that column; null: rows in memory, if there are any */
     size_t position_stride_bytes;
-    bool is_one_row; /* its tokens lie one behind the other, and are embedded as one long row */
+    bool is_one_row; /* its tokens are contiguous and treated as one long row */
 };
 
-/* Tokens whose ids and output rows follow each other. */
+/* Tokens with consecutive ids and output rows. */
 struct run {
     size_t first, count;           /* of the ids */
     unsigned char *out;            /* at the block's column */
-    const unsigned char *position; /* likewise, the row of the first token; null: no such term */
+    const unsigned char *position; /* row of the first token at the block's column; null: no such term */
     size_t position_stride_bytes;
-    const int64_t *starts; /* [count], each token's own row counted from `position`; null: one row after another */
+    const int64_t *starts; /* [count], index of each token's row from `position`; null: consecutive rows */
 };
 
-/* Starts are loaded again after validation, and kept within the rows as ids are. */
+/* Starts are loaded again after validation, and clamped to the rows, as ids are. */
 static inline const unsigned char *position_of(const struct inlay_work *work, const struct run *run, size_t i)
 {
     if (run->position == NULL)
@@ -39,7 +39,7 @@ static inline const unsigned char *position_of(const struct inlay_work *work, co
 }
 
 /* Returns the row in memory of token s of a sequence, the first of `count` rows. Starts are loaded again after
-   validation, and kept within the rows. */
+   validation, and clamped to the rows. */
 static size_t position_row(const struct inlay_work *work, size_t b, struct inlay_sequence sequence, size_t s,
                            size_t count)
 {
@@ -47,7 +47,7 @@ static size_t position_row(const struct inlay_work *work, size_t b, struct inlay
     return row <= work->spec->positions->rows - count ? row : 0;
 }
 
-/* Appends rows that an address tells, as many tokens at once as fit. */
+/* Appends rows given by pointer alone, as many tokens at once as fit. */
 static void append_addresses(const struct inlay_work *work, const struct block *block, const struct run *run,
                              struct inlay_tile *tile)
 {
@@ -91,14 +91,13 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
     }
 }
 
-/* Appends the tokens of a block to the tile. Some may stay there for the next block, or for the last
-   inlay_tile_run(). */
+/* Appends the tokens of a block to the tile. Some may stay in it until the next block or the final inlay_tile_run(). */
 static void append_block(const struct inlay_part *part, const struct block *block, struct inlay_tile *tile)
 {
     const struct inlay_work *work = part->work;
     const bool in_memory = block->positions == NULL && work->spec->positions != NULL;
     const size_t column_bytes = block->column * sizeof(float);
-    /* Sequences of one token each form one run. */
+    /* Sequences of one token each are one run. */
     const bool one_token_each = work->batch.length == 1 && work->batch.offsets == NULL;
     const size_t together = one_token_each ? part->b_end - part->b : 1;
     for (size_t b = part->b; b < part->b_end; b += together) {
@@ -113,7 +112,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
             .position_stride_bytes = block->position_stride_bytes,
         };
         if (in_memory) {
-            /* Offsets may have changed since they were validated. */
+            /* Offsets may have changed since validation. */
             count = inlay_least(count, work->spec->positions->rows);
             run.position = (const unsigned char *)work->spec->positions->data + column_bytes;
             run.position_stride_bytes = work->spec->positions->stride_bytes;
@@ -140,8 +139,8 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
                      work->spec->positions != NULL, work->spec->out_type);
 }
 
-/* Embeds the only token of a part, whose address suffices, by one kernel call: a tile and the loops over blocks and
-   runs would take longer than the row. */
+/* Computes the only token of a part, if it is given by pointer alone, with a single kernel call. A tile and the loops
+   over blocks and runs would take longer than the row. */
 static void embed_token(const struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
@@ -169,7 +168,7 @@ static void embed_token(const struct inlay_part *part)
     moves->kernels->embed(&call);
 }
 
-/* Returns whether all rows of a sequence lie one behind the other, so that they are one long row: in scale() and
+/* Returns true if all rows of a sequence are contiguous and can be treated as one long row: in scale() and
    add_positions(), whose tokens have no ids. */
 static bool rows_are_one(const struct inlay_work *work)
 {
@@ -179,8 +178,8 @@ static bool rows_are_one(const struct inlay_work *work)
            (positions == NULL || (positions->type == INLAY_F32 && positions->stride_bytes == row_bytes));
 }
 
-/* Embeds one block whose position rows will not stay. Not inlined, so that its tile is not in the frame of a function
-   that has a generator. */
+/* Computes one block whose position rows need not stay. Not inlined, so its tile isn't in the frame of a function that
+   has a generator. */
 static __attribute__((noinline)) void embed_block(const struct inlay_part *part, const struct block *block,
                                                   size_t columns)
 {
@@ -190,7 +189,7 @@ static __attribute__((noinline)) void embed_block(const struct inlay_part *part,
     inlay_tile_run(&tile);
 }
 
-/* Embeds the tokens of a part whose position rows are in memory, if there are any, block by block. Not inlined:
+/* Computes the tokens of a part whose position rows, if any, are in memory, block by block. Not inlined, since
    functions with a generator in their frame call it. */
 static __attribute__((noinline)) void embed_blocks(const struct inlay_part *part)
 {
@@ -216,7 +215,7 @@ static void embed_from_memory(const struct inlay_part *part)
         embed_blocks(part);
 }
 
-/* The positions of a part, which has one start. */
+/* Returns the positions of a part, which has one start. */
 static struct inlay_positions positions_from(const struct inlay_part *part, struct inlay_sequence sequence)
 {
     const size_t start = inlay_start_of(part->work, part->b, sequence.count);
@@ -224,9 +223,9 @@ static struct inlay_positions positions_from(const struct inlay_part *part, stru
 }
 
 /*
- * Embeds the tokens of a part with computed positions: a few rows of a generator's pairs at a time, in a buffer that
- * stays in L1. Meanwhile the token rows of the first sequence that they will be added to are prefetched. Not inlined: a
- * generator is in its frame.
+ * Computes the tokens of a part with computed positions, a few rows of a generator's pairs at a time, in a buffer that
+ * stays in L1. Meanwhile the matching token rows of the first sequence are prefetched. Not inlined, since a generator
+ * is in its frame.
  */
 static __attribute__((noinline)) void embed_computed(const struct inlay_part *part)
 {
@@ -238,11 +237,11 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
     struct inlay_generator generator;
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[BUFFER_BYTES];
     const unsigned char *next[MOST_ROWS];
-    /* A shard without rows has none to prefetch. */
+    /* A shard without rows has nothing to prefetch. */
     const bool prefetches = part->pace->prefetch != INLAY_PREFETCH_NONE && work->tokens->rows > 0;
     const struct inlay_fused_rows with = {.next = prefetches ? next : NULL};
     size_t first = 0;
-    do { /* once if dim is 1, which has no pair */
+    do { /* once if dim is 1, which has no pairs */
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         const struct inlay_placement piece = inlay_sinusoid_in_piece(sinusoid, first, pairs);
         const size_t piece_bytes = piece.columns * sizeof(float);
@@ -275,10 +274,10 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
 }
 
 /*
- * Embeds the tokens of one sequence with computed positions: each entry is added to its token as it is computed, so
- * that computing it and moving what lies around it overlap. Wider pieces would move fewer, longer runs of columns, but
- * their state would leave L1. `sequence` was loaded once by the caller: where rows go may not change between the look
- * at their addresses and the stores.
+ * Computes the tokens of one sequence with computed positions. Each entry is added to its token as it is computed, so
+ * computing overlaps with memory traffic. Wider pieces would have fewer, longer runs of columns, but their state
+ * wouldn't fit in L1. The caller loads `sequence` once: destinations must not change between checking their addresses
+ * and the stores.
  */
 static __attribute__((noinline)) void embed_fused(const struct inlay_part *part, struct inlay_sequence sequence)
 {
@@ -291,7 +290,7 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
         const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
-        inlay_pace_hold(part->pace); /* the anchors are no sample */
+        inlay_pace_hold(part->pace); /* don't time the anchors */
         inlay_generator_start(&generator, part->plan->moves.kernels, sinusoid, first, pairs, INLAY_F32,
                               positions_from(part, sequence), part->s_end - part->s);
         inlay_pace_hold(part->pace);
@@ -311,7 +310,7 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
     }
 }
 
-/* The tokens of a part that lie in [begin, end) of their sequences. */
+/* Returns the tokens of a part in [begin, end) of their sequences. */
 static struct inlay_part part_within(const struct inlay_part *part, size_t begin, size_t end)
 {
     struct inlay_part within = *part;
@@ -326,7 +325,7 @@ static void embed_computed_or_fused(const struct inlay_part *part, struct inlay_
         embed_computed(part);
         return;
     }
-    /* Position 0 has no state to be fused with: its row is a constant. */
+    /* Position 0 has no state to fuse with: its row is constant. */
     const size_t constant = inlay_start_of(part->work, part->b, sequence.count) + part->s == 0 ? 1 : 0;
     const struct inlay_part first = part_within(part, 0, constant), rest = part_within(part, constant, SIZE_MAX);
     if (first.s < first.s_end)
@@ -335,8 +334,8 @@ static void embed_computed_or_fused(const struct inlay_part *part, struct inlay_
         embed_fused(&rest, sequence);
 }
 
-/* Embeds tokens that have one start: first those whose position rows are cached, then the rest. Not inlined, so that
-   small calls do not pay for it. */
+/* Computes tokens that have one start: first those with cached position rows, then the rest. Not inlined, to keep small
+   calls fast. */
 static __attribute__((noinline)) void embed_from_start(const struct inlay_part *part, struct inlay_sequence sequence)
 {
     const size_t count = sequence.count, cached = part->work->spec->positions->rows;
@@ -354,7 +353,7 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
     }
 }
 
-/* Not inlined, even by link-time optimisation: its arithmetic stays within the guarded environment of its caller. */
+/* Not inlined, even by link-time optimization: its arithmetic must stay within its caller's guarded environment. */
 __attribute__((noinline)) void inlay_run_fast(const struct inlay_part *part)
 {
     if (part->plan->positions != INLAY_POSITIONS_COMPUTED) {

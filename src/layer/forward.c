@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inlay_forward(): the batch is validated and described as work, planned, and run. inlay_forward_explain() prints the
+ * inlay_forward(): validates the batch, turns it into work, plans it and runs it. inlay_forward_explain() prints the
  * plan instead.
  */
 #include "layer/describe.h"
@@ -35,7 +35,7 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
         return INLAY_ERROR_NULL;
     if (text_bytes == 0)
         return INLAY_ERROR_SHAPE;
-    /* Of a copy, since what was learnt must not change. */
+    /* On a copy, since the state of self-tuning must not change. */
     struct inlay_learner copy = {.fixed = layer->learnt.fixed};
     if (work.rows > 0) {
         inlay_learnt learnt;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The general path: positions token by token (explicit, padding-aware, clamped), learned positions of any type,
- * token-type embeddings, post-ops and 16-bit outputs. A few tokens at a time take shape as floats in L1; every sum is
- * the embed kernel's, which adds table rows to the sum so far. The post-ops follow in post_ops.c.
+ * token-type embeddings, post-ops and 16-bit outputs. It processes a few tokens at a time as floats in L1. All sums are
+ * computed by the embed kernel, which adds table rows to the sum so far. The post-ops are in post_ops.c.
  */
 #include "base/line.h"
 #include "layer/group.h"
@@ -17,8 +17,8 @@ static void begin_group(struct inlay_tile *tile, const struct inlay_group *group
     tile->call.stream = group->stream;
 }
 
-/* Writes row * scale, plus position_rows[i] if there are any. Like the next two it is not inlined: its tile
-   would share the stack with the generator of computed positions. */
+/* Writes row * scale, plus position_rows[i] if there are any. Like the next two functions it is not inlined, since its
+   tile would share the stack with the generator of computed positions. */
 static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group,
                                                  const unsigned char *const *position_rows)
 {
@@ -50,7 +50,7 @@ static __attribute__((noinline)) void add_rows(const struct inlay_group *group, 
     inlay_tile_run(&tile);
 }
 
-/* Writes from[i] + position_rows[i], both floats. */
+/* Writes from[i] + position_rows[i], both float32. */
 static __attribute__((noinline)) void add_terms(const struct inlay_group *group, const unsigned char *const *from,
                                                 const unsigned char *const *position_rows)
 {
@@ -72,8 +72,8 @@ static void add_segments(const struct inlay_group *group)
     add_rows(group, work->spec->segments, rows);
 }
 
-/* Computes position rows that are not in memory into the floats themselves, runs of consecutive ones at once. Returns
-   whether there are any. */
+/* Computes position rows that aren't in memory, runs of consecutive ones at once, into the output floats. Returns true
+   if there are any. */
 static bool compute_positions(struct inlay_group *group, size_t in_memory)
 {
     bool any = false;
@@ -89,7 +89,7 @@ static bool compute_positions(struct inlay_group *group, size_t in_memory)
         const struct inlay_positions run = {.first = (uint32_t)group->positions[i]};
         inlay_sinusoid_fill(group->part->plan->moves.kernels, group->part->work->spec->sinusoid, run, n, INLAY_F32,
                             group->floats[i], group->floats_stride_bytes, false);
-        group->stream = false; /* the position is in the cache lines that the sum goes to */
+        group->stream = false; /* the position is in the same cache lines as the sum */
         any = true;
         i += n;
     }
@@ -97,9 +97,9 @@ static bool compute_positions(struct inlay_group *group, size_t in_memory)
 }
 
 /*
- * Sums (row * scale + segment) + position where positions were computed to where the result goes: the first sum takes
- * shape in a buffer of its own, as many columns at a time as fit. Not inlined, so that the other sums have no second
- * buffer in their frame.
+ * Sums (row * scale + segment) + position if computed positions are already in the output floats. The first sum is
+ * built in a separate buffer, in chunks of columns. Not inlined, so the other sums don't have a second buffer in their
+ * frame.
  */
 static __attribute__((noinline)) void sum_segments_in_buffer(const struct inlay_group *group,
                                                              const unsigned char *const *position_rows)
@@ -127,8 +127,8 @@ static __attribute__((noinline)) void sum_segments_in_buffer(const struct inlay_
     }
 }
 
-/* Sums all terms of a group in the order that the work asks for. Position rows of floats are added at once to the
-   tokens, unless segments come first; quantised ones are added by themselves. */
+/* Sums all terms of a group in the required order. float32 position rows are added along with the token rows, unless
+   segments come first; quantized ones are added separately. */
 static void sum_terms(struct inlay_group *group)
 {
     const inlay_layer_spec *spec = group->part->work->spec;
@@ -157,7 +157,7 @@ static void sum_terms(struct inlay_group *group)
         add_segments(group);
 }
 
-/* Whether nothing follows the sum of tokens and float32 positions, so that it can be stored at once. */
+/* Returns true if nothing follows the sum of tokens and float32 positions, so it can be stored directly. */
 static bool sum_is_result(const struct inlay_work *work)
 {
     return work->spec->segments == NULL && work->spec->norm == INLAY_NORM_NONE && !inlay_drops(work) &&
@@ -169,7 +169,7 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
     const struct inlay_work *work = group->part->work;
     const size_t element = inlay_type_bytes(work->spec->out_type);
     const bool result = sum_is_result(work), whole = work->tokens->dim <= INLAY_SUM_FLOATS;
-    /* Rows too long for the buffer: floats take shape in the output itself, 16-bit rows in pieces. */
+    /* If rows exceed the buffer, floats are summed in the output itself, 16-bit rows in pieces. */
     const bool in_place = work->spec->out_type == INLAY_F32 && (result || !whole);
     const size_t piece = whole || in_place ? work->tokens->dim : INLAY_SUM_FLOATS;
     for (group->column = 0; group->column < work->tokens->dim; group->column += piece) {
@@ -186,7 +186,7 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
     }
 }
 
-/* How many tokens make a group. */
+/* Returns the number of tokens in a group. */
 static size_t group_tokens(const struct inlay_work *work)
 {
     if (work->tokens->dim <= INLAY_SUM_FLOATS)
@@ -218,7 +218,7 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
     }
 }
 
-/* Not inlined, even by link-time optimisation: its arithmetic stays within the guarded environment of its caller. */
+/* Not inlined, even by link-time optimization: its arithmetic must stay within its caller's guarded environment. */
 __attribute__((noinline)) void inlay_run_general(const struct inlay_part *part)
 {
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_SUM_BYTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The group: a few tokens of one sequence on their way through the general path, as floats that stay in L1. The general
- * path fills it with sums, the post-ops finish it.
+ * A group: a few tokens of one sequence on their way through the general path, as floats in L1. The general path sums
+ * them; the post-ops finish them.
  */
 #pragma once
 
@@ -19,9 +19,9 @@ struct inlay_group {
     unsigned char *floats[INLAY_GROUP_TOKENS]; /* columns [column, column + columns) of each token */
     size_t floats_stride_bytes;
     size_t column, columns;
-    bool stream; /* the sum is the result, and is stored to the output by non-temporal stores */
+    bool stream; /* the sum is the result and uses non-temporal stores */
 };
 
-/* Applies norm and dropout to the floats of whole rows, then converts them to out[i]; where out[i] is where the floats
-   are, they stay there. */
+/* Applies norm and dropout to the floats of whole rows, then converts them to out[i], unless that is where the floats
+   are. */
 void inlay_finish_group(const struct inlay_group *group, unsigned char *const *out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layer handle: a validated spec with its views copied, and the cached rows of its sinusoid behind it.
+ * The layer handle: a validated spec, copies of its views, and the cached rows of its sinusoid.
  */
 #pragma once
 
@@ -8,9 +8,9 @@
 #include "dispatch/tuning.h"
 #include "learn/learner.h"
 
-/* What a layer reads in each call, which no output may overlap: the arrays of three tables, gamma, beta, the mapping
-   and the weights of tokens, the handle and that of its sinusoid. The first `of_tables` ranges are those of the tables;
-   of arrays in extents only some bytes are read there. */
+/* The memory that a layer reads in each call, which no output may overlap: the arrays of three tables, gamma, beta, the
+   token mapping and weights, the handle and its sinusoid's handle. The first `of_tables` ranges are those of the
+   tables; if a table has extents, only some bytes of its range are read. */
 struct inlay_layer_reads {
     struct inlay_extent extents[3 * 4 + 6];
     size_t count, of_tables;
@@ -24,23 +24,23 @@ struct inlay_layer {
     inlay_tuning tuning;
     size_t row_bytes;              /* of the output; 0 if they overflow */
     bool special_rows;             /* as in struct inlay_work */
-    struct inlay_learner *learner; /* null: the layer learns nothing */
+    struct inlay_learner *learner; /* null: no self-tuning */
     struct inlay_learner learnt;
 };
 
-/* Rows of the vocabulary that a table is, or is a shard of. */
+/* Returns the size of the full vocabulary. */
 static inline size_t inlay_vocab_of(const inlay_table *tokens)
 {
     return tokens->vocab > 0 ? tokens->vocab : tokens->rows;
 }
 
-/* One more than the last id that a layer takes. */
+/* Returns one more than the largest valid id. */
 static inline size_t inlay_id_limit(const inlay_layer_spec *spec)
 {
     return spec->token_mapping != NULL ? spec->token_mapping_length : inlay_vocab_of(spec->tokens);
 }
 
-/* Whether a table holds a part of its vocabulary. */
+/* Returns true if a table holds a part of its vocabulary. */
 static inline bool inlay_is_shard(const inlay_table *tokens)
 {
     return tokens->vocab > 0 && tokens->rows < tokens->vocab;
@@ -51,5 +51,5 @@ static inline bool inlay_has_positions(const inlay_layer_spec *spec)
     return spec->sinusoid != NULL || spec->positions != NULL;
 }
 
-/* Validates a spec, and finds what layers made from it read. */
+/* Validates a spec, and collects the memory that its layers read. */
 inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads);

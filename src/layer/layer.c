@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making and destroying layers.
+ * Creating and destroying layers.
  */
 #include "base/environment.h"
 #include "base/fpenv.h"
@@ -11,7 +11,7 @@
 #include "layer/handle.h"
 #include "positions/generator.h"
 
-/* Returns the fields of a view that this version knows; the rest was checked to be zero. */
+/* Returns the fields of a view that this version has; the rest was checked to be zero. */
 static inlay_table known_part(const inlay_table *table)
 {
     inlay_table known = *table;
@@ -19,7 +19,7 @@ static inlay_table known_part(const inlay_table *table)
     return known;
 }
 
-/* The rows of the sinusoid to cache. */
+/* Returns the number of rows of the sinusoid to cache. */
 static size_t cached_rows(const inlay_layer_spec *spec)
 {
     const size_t default_rows = 4096, default_floats = ((size_t)64 << 20) / sizeof(float);
@@ -30,7 +30,7 @@ static size_t cached_rows(const inlay_layer_spec *spec)
     return inlay_least(default_floats / spec->sinusoid->dim, default_rows);
 }
 
-/* Where the cached rows of a layer begin: on a cache line, so that rows of whole lines split none. */
+/* Returns the start of a layer's cached rows, aligned to a cache line: rows of whole lines then don't straddle any. */
 static unsigned char *cached_begin(inlay_layer *layer)
 {
     unsigned char *end = (unsigned char *)(layer + 1);

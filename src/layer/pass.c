@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pass: the work cut into the parts of its plan, and each part run by its route.
+ * The pass: splits the work into the parts of its plan and runs the route for each.
  */
 #include "base/executor.h"
 #include "base/fpenv.h"
@@ -14,7 +14,7 @@ static void (*const routes[])(const struct inlay_part *part) = {
     [INLAY_ROUTE_POOLED] = inlay_run_pooled,
 };
 
-/* Writes zeros after the end of sequences that are padded. */
+/* Writes zeros after the end of padded sequences. */
 static void pad(const struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;

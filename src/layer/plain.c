@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The plain operations gather, scale and add_positions: each is the pass with fewer terms.
+ * The separate operations gather, scale and add_positions: each is a pass with fewer terms.
  */
 #include "base/executor.h"
 #include "base/rounding.h"
@@ -11,20 +11,20 @@
 
 float inlay_sqrt_dim(size_t dim)
 {
-    /* The root has 97 fraction bits. It comes no nearer to the middle of two floats than 2^-81 unless it is one: n -
-       m^2 is a multiple of 2^-48 for a middle m, which has 25 bits. */
+    /* The root has 97 fraction bits. It is at least 2^-81 away from the midpoint of two floats unless it is one: for a
+       midpoint m, which has 25 bits, n - m^2 is a multiple of 2^-48. */
     return inlay_round_f32(inlay_fixed_sqrt(inlay_fixed_integer(dim)), 0, false);
 }
 
-/* Plans and runs validated work, which has the terms of `spec`, with the default tuning. */
+/* Plans and runs validated work with the terms of `spec` and the default tuning. */
 static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *batch, void *out, size_t out_stride_bytes,
                                   const inlay_executor *executor)
 {
     inlay_tuning tuning = inlay_tuning_default();
     if (batch->ids == NULL) {
-        /* Rows without ids follow each other, so that the hardware's prefetcher fetches them: it runs long over each
-           sequence if the positions that they share fill half of L2 rather than half of L1. (Zen 4: 16.7 ms in place of
-           18.8 for 8 x 2048 x 4096.) */
+        /* Rows without ids are sequential, so the hardware prefetcher works well with long runs over each sequence:
+           shared positions may fill half of L2 rather than half of L1. (Zen 4: 16.7 instead of 18.8 ms for
+           8 x 2048 x 4096.) */
         tuning.block_bytes = inlay_l2_bytes() / 2;
     }
     spec->tuning = &tuning;
@@ -36,7 +36,7 @@ static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *bat
         .out_stride_bytes = out_stride_bytes,
         .row_bytes = spec->tokens->dim * sizeof(float),
         .rows = batch->sequences * batch->length,
-        .positions_end = 0, /* there is no sinusoid */
+        .positions_end = 0, /* no sinusoid */
         .longest = batch->length,
         .special_rows = spec->tokens->vocab > 0,
     };
@@ -47,8 +47,8 @@ static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *bat
     return INLAY_OK;
 }
 
-/* Checks a table that is read, the executor, and `rows` rows that are written, whose extent it finds. They overlap
-   neither the view nor, unless they are written in place, the table. */
+/* Checks a table that is read, the executor, and `rows` output rows, and sets the extent of the output. It must not
+   overlap the view or, unless it is written in place, the table. */
 static inlay_status check_arguments(const inlay_table *table, bool in_place, const void *out, size_t rows,
                                     size_t out_stride_bytes, const inlay_executor *executor,
                                     struct inlay_extent *written)
@@ -101,7 +101,7 @@ inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t 
         return status;
     inlay_layer_spec spec = inlay_layer_spec_default(&rows);
     spec.scale = scale;
-    if (in_place) /* what is written was just read: it lies in cache */
+    if (in_place) /* the output was just read, so it is in cache */
         spec.stores = INLAY_STORES_CACHED;
     const inlay_batch batch = inlay_batch_i32(NULL, 1, n, 0);
     return run_validated(&spec, &batch, out, out_stride_bytes, executor);

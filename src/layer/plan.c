@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decisions of a call.
+ * Planning a call.
  */
 #include "layer/plan.h"
 
@@ -8,7 +8,7 @@
 #include "dispatch/dispatch.h"
 #include "positions/generator.h"
 
-/* Returns why a call cannot take the fast path; null if it can. The first reason is given. */
+/* Returns the first reason why a call cannot take the fast path; null if it can. */
 static const char *general_reason(const struct inlay_work *work, bool in_memory)
 {
     const inlay_layer_spec *spec = work->spec;
@@ -41,7 +41,7 @@ static void choose_route(struct inlay_plan *plan, const struct inlay_work *work,
     plan->route_reason = reason != NULL ? reason : "tokens * scale and consecutive positions alone";
 }
 
-/* Sets how the fast path computes those position rows that it does not read, and whether it could do either. */
+/* Decides how the fast path computes position rows that it doesn't read, and if it could do either. */
 static void choose_computing(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
 {
     struct inlay_choices *choices = &plan->moves.choices;
@@ -76,14 +76,14 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
     }
     plan->positions = INLAY_POSITIONS_READ;
     plan->positions_reason = work->spec->sinusoid != NULL ? "all of them are cached" : "they are learned";
-    /* A lone sequence uses each position row once: no block of them needs to stay. */
+    /* A single sequence uses each position row once: there is no block to keep. */
     if (plan->across_sequences < work->batch.sequences)
         plan->block_tokens = inlay_most(work->spec->tuning->block_bytes / work->row_bytes, 1);
     if (work->spec->sinusoid != NULL)
         choose_computing(plan, work, in_memory);
 }
 
-/* Sets where positions come from that could be read or computed, when the layer has said what it has learnt. */
+/* Chooses between reading and computing positions if both are possible, given the layer's self-tuning. */
 static void choose_source(struct inlay_plan *plan, bool in_memory)
 {
     const struct inlay_choices *choices = &plan->moves.choices;
@@ -96,7 +96,7 @@ static void choose_source(struct inlay_plan *plan, bool in_memory)
                              : choices->learns != NULL
                                  ? "a part has one sequence: the layer learns whether they are read or computed"
                                  : "a part has one sequence: what the layer has learnt";
-    if (choices->chosen) /* a call that is timed as a whole and tries to read computes nothing */
+    if (choices->chosen) /* a call that is timed as a whole and tries reading computes nothing */
         plan->compute_tokens = tries && choices->whole && choices->computes ? SIZE_MAX : INLAY_PART_POSITIONS;
     if (tries && !choices->whole)
         plan->read_quarters = choices->computes ? 1 : 3;
@@ -125,8 +125,8 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
     }
 }
 
-/* Decides what is prefetched: what the caller wants, or what learn/ says, which begins with inlay_first_strategy()
-   of dispatch/tuning.c. Also whether moves are narrow. */
+/* Chooses the prefetch strategy: the caller's, or the tuner's, which starts with inlay_first_strategy() of
+   dispatch/tuning.c. Also chooses the width of moves. */
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes, bool learns)
 {
     struct inlay_choices *choices = &plan->moves.choices;
@@ -142,20 +142,20 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
         prefetch = inlay_first_strategy(work->tokens, row_bytes, all_bytes);
     }
     inlay_choices_begin(choices, prefetch);
-    if (learns && all_bytes >= INLAY_LEARN_LEAST_BYTES && /* small calls do without the division */
+    if (learns && all_bytes >= INLAY_LEARN_LEAST_BYTES && /* saves small calls the division */
         inlay_learner_join(work->learner, all_bytes, all_bytes / (plan->across_positions * plan->across_sequences),
                            plan->by_sequence, choices))
         plan->prefetch_reason = "what the layer has learnt";
 }
 
-/* Cuts along positions first, because parts side by side in the batch each read or compute the same position rows. */
+/* Splits along positions first, since parts of the same positions would each read or compute the same position rows. */
 static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
                          size_t all_bytes)
 {
     plan->across_positions = plan->across_sequences = 1;
     plan->parts_reason = executor == NULL ? "there is no executor" : "there is no work for a second thread";
     const size_t parts = inlay_parts(executor, all_bytes);
-    if (parts == 1) /* small calls do without the divisions below */
+    if (parts == 1) /* saves small calls the divisions below */
         return;
     const size_t least_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
     plan->across_positions = inlay_least(parts, (plan->length + least_rows - 1) / least_rows);
@@ -186,7 +186,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
         plan->moves.choices.prefetchers[0] = INLAY_PREFETCHER_ROWS;
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);
-    /* What is timed beside stores that are only being tried says nothing of others. */
+    /* Timings taken while stores are being tried aren't valid for other stores. */
     choose_prefetch(plan, work, all_bytes, !(plan->epoch.timed && plan->epoch.index >= INLAY_EPOCH_CALLS));
     choose_source(plan, in_memory);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pooling: the rows of a sequence are added one on top of the other, in the order of tokens.
+ * Pooling: sums the rows of each sequence, in token order.
  */
 #include "base/bits.h"
 #include "base/line.h"
@@ -10,13 +10,13 @@
 
 struct pooling {
     const struct inlay_part *part;
-    struct inlay_tile tile; /* the rows that are added next */
+    struct inlay_tile tile; /* the rows to add next */
     unsigned char *sum;
-    size_t prefetched, end; /* the token up to which rows are prefetched; that behind the part */
+    size_t prefetched, end; /* end of the prefetched tokens; end of the part */
 };
 
-/* Lets the rows that follow be added to the sum, or replace it. The first row of a sequence is a tile of its own: it is
-   not added to zeros, which would turn -0 into 0. */
+/* Sets whether the following rows are added to the sum or replace it. The first row of a sequence is a separate tile:
+   it isn't added to zeros, which would turn -0 into 0. */
 static void add_to_sum(struct inlay_tile *tile, bool adds)
 {
     tile->call.positions = adds ? tile->positions : NULL;
@@ -27,7 +27,7 @@ static void prefetch_rows(struct pooling *pooling, size_t token, size_t count)
     pooling->prefetched = inlay_prefetch_tokens(pooling->part, token, count, pooling->prefetched, pooling->end);
 }
 
-/* Adds up the rows of a sequence, of tokens without weights whose addresses suffice. */
+/* Sums the rows of a sequence whose tokens have no weights and are fully described by pointers. */
 static void sum_addresses(struct pooling *pooling, struct inlay_sequence sequence)
 {
     const struct inlay_part *part = pooling->part;
@@ -36,7 +36,7 @@ static void sum_addresses(struct pooling *pooling, struct inlay_sequence sequenc
         const struct inlay_strategy *strategy = &inlay_strategies[part->pace->prefetch];
         const size_t token = sequence.first + done;
         n = done == 0 ? 1 : inlay_least(sequence.count - done, INLAY_BLOCK_ROWS);
-        /* Offsets may have changed since the part began. */
+        /* Offsets may have changed since the part started. */
         const size_t left = pooling->end > token + n ? pooling->end - (token + n) : 0;
         const size_t following = inlay_least(left, strategy->ahead);
         prefetch_rows(pooling, token, n);
@@ -50,7 +50,7 @@ static void sum_addresses(struct pooling *pooling, struct inlay_sequence sequenc
     }
 }
 
-/* Adds up the rows of a sequence; returns how many they are. */
+/* Sums the rows of a sequence. Returns their number. */
 static size_t sum_rows(struct pooling *pooling, struct inlay_sequence sequence)
 {
     const struct inlay_work *work = pooling->part->work;
@@ -71,7 +71,7 @@ static size_t sum_rows(struct pooling *pooling, struct inlay_sequence sequence)
         add_to_sum(tile, pooled > 0);
         tile->call.scale = inlay_pooled_factor(work, token, id);
         inlay_tile_append(tile, inlay_row_place(work->tokens, row, 0), pooling->sum, pooling->sum);
-        if (weighted || pooled == 0) /* a call of the kernel has one factor */
+        if (weighted || pooled == 0) /* a kernel call has a single factor */
             inlay_tile_run(tile);
         pooled++;
     }
@@ -81,7 +81,7 @@ static size_t sum_rows(struct pooling *pooling, struct inlay_sequence sequence)
     return pooled;
 }
 
-/* Not inlined, so that its arithmetic stays within the guarded environment of its caller. */
+/* Not inlined, so its arithmetic stays within its caller's guarded environment. */
 static __attribute__((noinline)) void divide(unsigned char *row, size_t columns, float n)
 {
     for (size_t column = 0; column < columns; column++)
@@ -110,7 +110,7 @@ __attribute__((noinline)) void inlay_run_pooled(const struct inlay_part *part)
     const struct inlay_sequence last = inlay_sequence_of(work, part->b_end - 1);
     const bool in_place = work->spec->out_type == INLAY_F32 && !part->plan->moves.stream;
     struct pooling pooling;
-    /* Without a pace: rows are prefetched over the ends of sequences, of which a tile knows nothing. */
+    /* No pace: rows are prefetched across the ends of sequences, which a tile can't do. */
     inlay_tile_begin(&pooling.tile, &part->plan->moves, NULL, work->tokens, work->spec->scale, work->tokens->dim, true,
                      INLAY_F32);
     pooling.tile.call.stream = false;

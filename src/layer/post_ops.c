@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Post-ops: norm, dropout and conversion to the output's type, each a pass over the floats of a group in L1. Absent
- * ones cost nothing.
+ * Post-ops: norm, dropout and conversion to the output type, each a pass over the floats of a group in L1. Unused ones
+ * cost nothing.
  */
 #include "layer/dropout.h"
 #include "layer/group.h"
 
-/* Pointers to rows and to where they go. */
+/* Pointers to source and destination rows. */
 struct rows {
     const unsigned char *from[INLAY_GROUP_TOKENS];
     unsigned char *to[INLAY_GROUP_TOKENS];

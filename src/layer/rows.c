@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rules of rows.h about ids.
+ * Ids to rows.
  */
 #include "layer/rows.h"
 
@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* Returns the row of the vocabulary that an id below the limit takes. The mapping may have changed since the layer was
-   made: what is no row becomes row 0. */
+/* Returns the row of the vocabulary for an id below the limit. The mapping may have changed since the layer was made:
+   entries out of range become row 0. */
 static inline uint64_t mapped(const struct inlay_work *work, uint64_t id)
 {
     const inlay_layer_spec *spec = work->spec;
@@ -42,7 +42,7 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
         case INLAY_BAD_ID_CLAMP:
             *id = (int64_t)*id < 0 ? 0 : limit - 1;
             break;
-        case INLAY_BAD_ID_ERROR: /* it was good when it was validated */
+        case INLAY_BAD_ID_ERROR: /* it was valid when it was checked */
             *id = work->spec->token_mapping == NULL ? tokens->first_row : 0;
             break;
         }
@@ -50,7 +50,7 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
     zeros = zeros || (work->spec->padding_id >= 0 && *id == (uint64_t)work->spec->padding_id &&
                       work->spec->zero_rows != INLAY_ZERO_ROWS_OWN);
     const uint64_t index = mapped(work, *id) - tokens->first_row;
-    /* A table without rows that is no shard can have zeros all the same. */
+    /* A table without rows that isn't a shard can still have zero rows. */
     if (index >= tokens->rows && (tokens->vocab > 0 || !zeros))
         return INLAY_OUTSIDE;
     if (zeros)
@@ -59,7 +59,7 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
     return INLAY_ROW;
 }
 
-/* Inlined where the type is a constant, so that each type is a loop of a few instructions per token. */
+/* Inlined with constant types, so each type has its own loop of a few instructions per token. */
 static inline __attribute__((always_inline)) void addresses_of_ids(const struct inlay_work *work, inlay_id_type type,
                                                                    size_t first, size_t n, const unsigned char **rows)
 {
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void addresses_of_ids(const struct 
     }
 }
 
-/* The same through a mapping or in extents. Not inlined, so that calls without them do without its registers. */
+/* Same with a mapping or extents. Not inlined, so other calls don't need its registers. */
 static __attribute__((noinline)) void addresses_one_by_one(const struct inlay_work *work, size_t first, size_t n,
                                                            const unsigned char **rows)
 {
@@ -138,7 +138,7 @@ size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t
     return next;
 }
 
-/* zeros * scale + position by the kernel that computes every other row, so that signs and NaN come out the same. */
+/* Writes zeros * scale + position with the kernel that computes all other rows, so signs and NaN match. */
 static void write_zeros(const struct inlay_kernels *kernels, float scale, const unsigned char *position,
                         unsigned char *out, size_t columns)
 {

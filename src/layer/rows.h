@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which row of the table a token takes: ids, the out-of-vocabulary policy, padding and shards end here. A rule about
- * ids is added here and nowhere else.
+ * Maps tokens to rows of the table: ids, the out-of-vocabulary policy, padding and shards. All rules about ids belong
+ * here.
  */
 #pragma once
 
@@ -10,23 +10,23 @@
 
 enum inlay_row_kind {
     INLAY_ROW,     /* a row of the table */
-    INLAY_ZEROS,   /* a row of zeros that is treated like any other */
+    INLAY_ZEROS,   /* a row of zeros, treated like any other row */
     INLAY_BARE,    /* zeros in the output, without position, segment or norm */
     INLAY_OUTSIDE, /* a row of another shard: -0.0 in the output */
     INLAY_SKIPPED, /* the output row is left unchanged */
 };
 
-/* Returns whether positions, segments and post-ops apply to a row of that kind. */
+/* Returns true if positions, segments and post-ops apply to a row of that kind. */
 static inline bool inlay_row_gets_terms(enum inlay_row_kind kind)
 {
     return kind == INLAY_ROW || kind == INLAY_ZEROS;
 }
 
-/* Returns the kind of row of an id if the work has special rows. If it is INLAY_ROW, sets its index, and the id to the
-   one that it is the row of, after policies and before the mapping. */
+/* Returns the kind of row of an id if the work has special rows. For INLAY_ROW, sets *row to its index and *id to the
+   row's id, after policies and before the mapping. */
 enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t *id, size_t *row);
 
-/* Returns the kind of row that a token takes, and sets its index if it is INLAY_ROW; then the id is below the limit. */
+/* Returns the kind of row of a token. For INLAY_ROW, sets *row to its index; the id is then below the limit. */
 static inline enum inlay_row_kind inlay_row_and_id_of(const struct inlay_work *work, size_t token, size_t *row,
                                                       uint64_t *id)
 {
@@ -47,8 +47,8 @@ static inline enum inlay_row_kind inlay_row_of(const struct inlay_work *work, si
     return inlay_row_and_id_of(work, token, row, &id);
 }
 
-/* Returns the factor of the row that a token with that id adds to its sequence. Inlined into functions that run in the
-   guarded environment. */
+/* Returns the factor of a token's row in the sum of its sequence. Inlined into functions that run in the guarded
+   environment. */
 static inline float inlay_pooled_factor(const struct inlay_work *work, size_t token, uint64_t id)
 {
     float factor = 1;
@@ -59,16 +59,16 @@ static inline float inlay_pooled_factor(const struct inlay_work *work, size_t to
     return factor * work->spec->scale;
 }
 
-/* Writes the addresses of the rows of tokens [first, first + n), without regard to special rows: an id outside the
-   table or the mapping becomes a first row. For rows whose addresses suffice, and for prefetching. */
+/* Writes the addresses of the rows of tokens [first, first + n), ignoring special rows: an id outside the table or
+   mapping gets the first row. For rows given by pointer alone, and for prefetching. */
 void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, const unsigned char **rows);
 
-/* For tiles without prefetching, which read tokens [token, token + count) next: prefetches their rows and those of the
-   tokens behind them, below `end`, if those up to `prefetched` are about to be used up. Returns up to where rows are
-   prefetched now. */
+/* For tiles without prefetching, which read tokens [token, token + count) next: prefetches their rows and those of
+   later tokens below `end`, if the rows up to `prefetched` are nearly used up. Returns the new end of the prefetched
+   tokens. */
 size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end);
 
-/* Writes `columns` floats for a token that takes no row of the table: nothing for skipped ones; zeros * scale +
-   position for INLAY_ZEROS, where `position` may be null. Runs kernels. */
+/* Writes `columns` floats for a token without a row in the table: nothing for skipped ones; zeros * scale + position
+   for INLAY_ZEROS (`position` may be null). Runs kernels. */
 void inlay_write_special_row(const struct inlay_kernels *kernels, enum inlay_row_kind kind, float scale,
                              const unsigned char *position, unsigned char *out, size_t columns);

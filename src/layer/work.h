@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct inlay_work: what a call asks for, with every field validated. It is filled in by the public functions and
- * immutable from then on. The functions below say where a sequence and its positions lie. What they read from the
- * caller's arrays may have changed since it was validated, so they load it once and keep it within tables and output.
+ * struct inlay_work: the request of a call, fully validated. The public functions fill it in; it is immutable from then
+ * on. The functions below locate sequences and their positions. The caller's arrays may have changed since validation,
+ * so each value is loaded once and clamped to the tables and the output.
  */
 #pragma once
 
@@ -14,21 +14,21 @@
 
 /* out = cast(dropout(norm(row * scale + position + segment))) */
 struct inlay_work {
-    const inlay_layer_spec *spec; /* with a tuning; with a sinusoid, its `positions` are the cached rows, and later ones
+    const inlay_layer_spec *spec; /* with a tuning. With a sinusoid, its `positions` are the cached rows, and later rows
                                      are computed */
     const inlay_table *tokens;    /* of the spec */
-    struct inlay_learner *learner; /* of the layer; null: nothing is learnt */
-    inlay_batch batch; /* a copy; length is that of the sequences, or of all tokens with offsets. Without ids
-                          token i takes row i */
+    struct inlay_learner *learner; /* of the layer; null: no self-tuning */
+    inlay_batch batch; /* a copy; length is that of each sequence, or of all tokens with offsets. Without ids, token i
+                          uses row i */
     unsigned char *out;
     size_t out_stride_bytes;
     size_t row_bytes;         /* of the output */
     size_t rows;              /* of the output */
-    size_t longest;           /* no sequence has more tokens */
-    bool special_rows;        /* some ids take no row, or the row of another index */
-    bool padding_aware;       /* positions count the tokens that are no padding */
-    uint64_t positions_end;   /* one more than the last position; UINT64_MAX if they are found token by token */
-    bool positions_per_token; /* positions do not simply follow each other, or not all of them exist */
+    size_t longest;           /* upper bound of sequence lengths */
+    bool special_rows;        /* some ids have no row, or the row of another index */
+    bool padding_aware;       /* positions count only tokens that aren't padding */
+    uint64_t positions_end;   /* one more than the last position; UINT64_MAX if they are looked up per token */
+    bool positions_per_token; /* positions aren't simply consecutive, or some don't exist */
 };
 
 /* ---- Sequences -------------------------------------------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static inline struct inlay_sequence inlay_sequence_of(const struct inlay_work *w
     return sequence;
 }
 
-/* The output row of token s of sequence b. */
+/* Returns the output row of token s of sequence b. */
 static inline unsigned char *inlay_out_of(const struct inlay_work *work, struct inlay_sequence sequence, size_t b,
                                           size_t s)
 {
@@ -54,39 +54,40 @@ static inline unsigned char *inlay_out_of(const struct inlay_work *work, struct 
     return work->out + row * work->out_stride_bytes;
 }
 
-/* The tokens of all sequences. */
+/* Returns the number of tokens of all sequences. */
 static inline size_t inlay_tokens_of(const struct inlay_work *work)
 {
     return work->batch.offsets != NULL ? work->batch.length : work->batch.sequences * work->batch.length;
 }
 
-/* The bytes of all rows of the output; of pooled ones, which are few, those of the many rows that they are made of,
-   which may exceed the address space. */
+/* Returns the bytes of all output rows. With pooling, whose output is small, returns the bytes of the rows that are
+   pooled, which may exceed the address space. */
 static inline size_t inlay_bytes_of(const struct inlay_work *work)
 {
     const bool pooled = work->spec->pooling != INLAY_POOLING_NONE;
     return inlay_product(pooled ? inlay_tokens_of(work) : work->rows, work->row_bytes);
 }
 
-/* Whether dropout is applied. Looks at the bits, as a comparison can raise an exception in the caller's environment. */
+/* Returns true if dropout is applied. Tests the bits, since comparing could raise an exception in the caller's
+   environment. */
 static inline bool inlay_drops(const struct inlay_work *work)
 {
     return inlay_bits_f32(work->batch.dropout) << 1 != 0;
 }
 
-/* Whether rows that are pooled have factors of their own. */
+/* Returns true if pooled rows have individual factors. */
 static inline bool inlay_is_weighted(const struct inlay_work *work)
 {
     return work->spec->token_weights != NULL || work->batch.weights != NULL;
 }
 
-/* Whether an address tells all of each token's row: it has no scales elsewhere, and no row is special. */
+/* Returns true if a row is fully described by one pointer: no separate scales, and no special rows. */
 static inline bool inlay_addresses_suffice(const struct inlay_work *work)
 {
     return inlay_row_formats[work->tokens->type].scales == INLAY_SCALES_NONE && !work->special_rows;
 }
 
-/* Whether rows are pooled by their addresses: then the kernel prefetches ahead of those that it adds. */
+/* Returns true if rows are pooled by pointer alone; the kernel then prefetches ahead of the rows that it adds. */
 static inline bool inlay_pools_addresses(const struct inlay_work *work)
 {
     return !inlay_is_weighted(work) && inlay_addresses_suffice(work);
@@ -94,13 +95,13 @@ static inline bool inlay_pools_addresses(const struct inlay_work *work)
 
 /* ---- Positions -------------------------------------------------------------------------------------------------- */
 
-/* One more than the last position that exists. */
+/* Returns one more than the last valid position. */
 static inline uint64_t inlay_position_limit(const struct inlay_work *work)
 {
     return work->spec->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : work->spec->positions->rows;
 }
 
-/* The first position of a sequence, of which `count` positions exist. */
+/* Returns the first position of a sequence with `count` positions. */
 static inline size_t inlay_start_of(const struct inlay_work *work, size_t b, size_t count)
 {
     if (work->batch.starts == NULL)
@@ -109,10 +110,10 @@ static inline size_t inlay_start_of(const struct inlay_work *work, size_t b, siz
     return start <= inlay_position_limit(work) - count ? (size_t)start : 0;
 }
 
-/* The positions of a sequence, token by token. Those that exist nowhere are past every limit, also negative ones. */
+/* Counts the positions of a sequence, token by token. Invalid ones, including negative ones, exceed every limit. */
 struct inlay_position_counter {
     uint64_t start;
-    uint64_t counted; /* tokens so far that are no padding */
+    uint64_t counted; /* tokens so far, without padding */
 };
 
 static inline struct inlay_position_counter inlay_count_positions(const struct inlay_work *work, size_t b)
@@ -132,12 +133,12 @@ static inline uint64_t inlay_next_position(const struct inlay_work *work, struct
             return counter->start - (counter->start != (uint64_t)INT64_MIN); /* a negative one stays negative */
         position = counter->start + counter->counted++;
     }
-    /* Counting up ends at the largest int64, which is past every table but not negative. */
+    /* Counting stops at the largest int64, which is past every table but not negative. */
     return counter->start <= INT64_MAX && position > INT64_MAX ? INT64_MAX : position;
 }
 
-/* A position as the row of a table or of a sinusoid: it was validated, and is kept within them whatever has changed
-   since. */
+/* Returns a position as a row of a table or a sinusoid: it was validated, and is clamped in case it has changed since.
+ */
 static inline size_t inlay_position_within(const struct inlay_work *work, uint64_t position)
 {
     const uint64_t limit = inlay_position_limit(work);
@@ -148,7 +149,7 @@ static inline size_t inlay_position_within(const struct inlay_work *work, uint64
 
 /* ---- Segments --------------------------------------------------------------------------------------------------- */
 
-/* The row of a token in the table of segments. */
+/* Returns the row of a token in the segment table. */
 static inline size_t inlay_segment_of(const struct inlay_work *work, size_t token)
 {
     uint64_t segment = 0;
