@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Choosing by medians. A strategy has to be 3 % faster than the one in use to take its place, so that noise changes
- * nothing. Its time counts as a share of what the one in use takes around it, so that load changes nothing either.
+ * Choosing by medians. A strategy must be 3 % faster than the current one to replace it, so noise changes nothing. Its
+ * time is taken relative to that of the current one around it, so load changes nothing either.
  */
 #include "learn/learner.h"
 
 #include "base/least.h"
 #include "base/ticks.h"
 
-/* Returns at most half of UINT32_MAX, so that the sum of two is one too. */
+/* Returns at most half of UINT32_MAX, so the sum of two results doesn't overflow. */
 static uint32_t ticks_per_mib(uint64_t ticks, size_t bytes)
 {
     const uint64_t most = UINT64_MAX >> 20, rate = ((ticks < most ? ticks : most) << 20) / bytes;
     return rate < UINT32_MAX / 2 ? (uint32_t)rate : UINT32_MAX / 2;
 }
 
-/* Returns ticks * by / per, as far as that is known. */
+/* Returns ticks * by / per, if known. */
 static uint32_t scaled(uint32_t ticks, uint32_t by, uint32_t per)
 {
     const uint64_t product = (uint64_t)ticks * by / inlay_most(per, 1);
     return product < UINT32_MAX / 2 ? (uint32_t)product : UINT32_MAX / 2;
 }
 
-/* Of an arm without all samples: slower than any other. */
+/* For an arm without all samples: slower than any other. */
 static const uint32_t unknown = UINT32_MAX;
 
 /* Returns the median of an arm. */
@@ -41,7 +41,7 @@ static uint32_t median(const struct inlay_arm *arm)
     return sorted[INLAY_LEARN_SAMPLES / 2];
 }
 
-/* Puts a sample in the place of the oldest one. Returns whether all were replaced since this last returned true. */
+/* Replaces the oldest sample. Returns true if all samples were replaced since it last returned true. */
 static bool add_sample(struct inlay_arm *arm, uint32_t ticks)
 {
     const uint32_t place = arm->count++ % INLAY_LEARN_SAMPLES;
@@ -53,13 +53,13 @@ static bool add_sample(struct inlay_arm *arm, uint32_t ticks)
 
 enum { COMPUTES_UNKNOWN, COMPUTES_NO, COMPUTES_YES };
 
-/* Returns whether `other` is faster by more than noise. */
+/* Returns true if `other` is faster by more than noise. */
 static bool is_faster(uint32_t other, uint32_t ticks)
 {
     return other < ticks - ticks / 32;
 }
 
-/* Forgets all samples of a source but those of its best strategy. */
+/* Drops all samples of a source except those of its best strategy. */
 static void forget_others(struct inlay_class *class, bool computes)
 {
     for (unsigned i = 0; i < INLAY_STRATEGIES; i++)
@@ -67,8 +67,8 @@ static void forget_others(struct inlay_class *class, bool computes)
             class->arms[computes][i].count = 0;
 }
 
-/* Lets the fastest strategy that is known take the place of the best one, and notices when the best one takes much more
-   or less time than when it was chosen: others may be faster now. */
+/* Makes the fastest known strategy the best one. Also notices if the best one becomes much slower or faster than when
+   it was chosen, since others may be faster then. */
 static void settle_strategy(struct inlay_class *class, bool computes)
 {
     struct inlay_arm *arms = class->arms[computes];
@@ -87,9 +87,9 @@ static void settle_strategy(struct inlay_class *class, bool computes)
         }
     }
     if (fastest != best) {
-        for (int i = 0; i < INLAY_LEARN_SAMPLES; i++) /* it becomes one of the others */
+        for (int i = 0; i < INLAY_LEARN_SAMPLES; i++) /* it is no longer the best one */
             arms[best].samples[i] = scaled(arms[best].samples[i], reference, pace);
-        arms[best].count = (uint32_t)arms[fastest].count; /* and is tried again as often as they are */
+        arms[best].count = (uint32_t)arms[fastest].count; /* and is retried as often as the others */
         class->best[computes] = fastest;
         class->reference[computes] = least;
     } else if (pace / 3 > reference / 2 || reference / 3 > pace / 2) {
@@ -98,10 +98,10 @@ static void settle_strategy(struct inlay_class *class, bool computes)
     }
 }
 
-/* Lets the other source of positions take its place if it is faster. */
+/* Switches to the other source of positions if it is faster. */
 static void settle_source(struct inlay_class *class)
 {
-    /* gcc would read an atomic that is a subscript like any other variable. */
+    /* gcc reads an atomic used as a subscript like an ordinary variable. */
     const uint32_t best[2] = {class->best[0], class->best[1]};
     const uint32_t ticks[2] = {median(&class->arms[0][best[0]]), median(&class->arms[1][best[1]])};
     const bool computes = class->computes == COMPUTES_YES;
@@ -109,8 +109,8 @@ static void settle_source(struct inlay_class *class)
         class->computes = computes ? COMPUTES_NO : COMPUTES_YES;
 }
 
-/* Adds a sample. The time of another strategy counts as a share of what the best one takes around it, so that it can
-   be compared with those that were taken on a busier or a quieter machine. */
+/* Adds a sample. The time of another strategy is scaled by that of the best one around it, so samples taken under
+   different load are comparable. */
 static void record(struct inlay_class *class, bool computes, inlay_prefetch prefetch, uint32_t ticks)
 {
     struct inlay_arm *arms = class->arms[computes];
@@ -122,15 +122,15 @@ static void record(struct inlay_class *class, bool computes, inlay_prefetch pref
     }
     const bool all = add_sample(&arms[prefetch], ticks);
     class->samples++;
-    /* Samples of the best strategy come all the time: a few of them suffice. */
+    /* Samples of the best strategy are frequent: a few of them suffice. */
     if ((uint32_t)prefetch == best && !all)
         return;
     settle_strategy(class, computes);
-    if (class->best[computes] == best) /* else its samples are no times of now */
+    if (class->best[computes] == best) /* otherwise its samples are outdated */
         settle_source(class);
 }
 
-/* Returns the strategy of a source that has fewest samples. The best one has most, so that the others take turns. */
+/* Returns the strategy of a source with the fewest samples. The best one has the most, so the others take turns. */
 static inlay_prefetch other_strategy(const struct inlay_choices *choices, bool computes, bool *lacks_samples)
 {
     const uint32_t can = inlay_prefetchers[choices->prefetchers[computes]].mask;
@@ -147,37 +147,37 @@ static inlay_prefetch other_strategy(const struct inlay_choices *choices, bool c
     return fewest;
 }
 
-/* Returns the best strategy of a source so far. */
+/* Returns the current best strategy of a source. */
 static inlay_prefetch best_strategy(const struct inlay_choices *choices, bool computes)
 {
     const uint32_t best = choices->learns->best[computes];
     return inlay_strategy_within((inlay_prefetch)best, choices->prefetchers[computes]);
 }
 
-/* Returns whether another strategy is tried in a turn. Multiples of the golden ratio spread these turns evenly and
-   never in step with the parts of a call, of which the last ones may be too short for a sample. A call that is timed as
-   a whole pays for what the call before it has left in the caches: there two turns go together, of which only the
-   second is a sample. */
+/* Returns true if another strategy is tried in a turn. Multiples of the golden ratio spread these turns evenly and
+   never in step with the parts of a call, the last of which may be too short for a sample. A call that is timed as a
+   whole is slowed by dirty lines the previous call left in cache, so two turns are paired and only the second is a
+   sample. */
 static bool is_others_turn(const struct inlay_choices *choices, uint32_t turn, bool lacks_samples)
 {
     const uint32_t golden = 2654435769U, period = lacks_samples ? INLAY_LEARN_EXPLORE : INLAY_LEARN_RETRY;
     return (uint32_t)((choices->whole ? turn / 2 : turn) * golden) > UINT32_MAX - UINT32_MAX / period;
 }
 
-/* Chooses the strategy of the next part: the best one, or in its turn another. */
+/* Returns the strategy of the next part: the best one, or another one that is being tried. */
 static inlay_prefetch next_strategy(const struct inlay_choices *choices, bool computes)
 {
     const uint32_t turn = choices->learns->turns[computes]++;
     bool lacks_samples;
     const inlay_prefetch other = other_strategy(choices, computes, &lacks_samples);
-    /* What tries the other source tries nothing else beside it, but each of its strategies at once. */
+    /* A trial of the other source tries nothing else with it, but tries each of its strategies at once. */
     if (choices->tries_source)
         return lacks_samples && computes != choices->computes ? other : best_strategy(choices, computes);
     return is_others_turn(choices, turn, lacks_samples) ? other : best_strategy(choices, computes);
 }
 
-/* Returns whether this call tries the other source of positions, for all of it or for a quarter: often until the
-   strategies of that source have their samples, once those of the source in use have theirs, and later seldom. */
+/* Returns true if this call tries the other source of positions, for all of it or for a quarter. That is frequent until
+   that source's strategies have their samples, once those of the current source do; later it is rare. */
 static bool tries_source(const struct inlay_choices *choices)
 {
     bool lacks_samples;
@@ -210,7 +210,7 @@ bool inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part
         return false;
     choices->learns = class;
     choices->chosen = choices->either;
-    /* A quarter of what is timed by pieces may try the other source: that has to hold a piece. */
+    /* A quarter of a call that is timed in pieces may try the other source, so it must hold a piece. */
     choices->whole = part_bytes < (choices->either ? 8 : 4) * INLAY_LEARN_PART_BYTES;
     for (int computes = 0; computes < 2; computes++) {
         if (class->best[computes] != INLAY_PREFETCH_AUTOMATIC)
@@ -245,9 +245,9 @@ void inlay_pace_learn(struct inlay_pace *pace)
     pace->computes = choices->computes != (choices->whole && choices->tries_source);
     pace->prefetch = next_strategy(choices, pace->computes);
     const uint32_t used = (uint32_t)pace->prefetch | (uint32_t)pace->computes << 8;
-    if (choices->whole) /* timed if the call before used the same */
+    if (choices->whole) /* timed if the previous call used the same */
         restart(pace, SIZE_MAX, atomic_exchange(&choices->learns->used, used) == used);
-    else /* the first part pays for what the caller has left in the caches */
+    else /* the first part is slowed by what the caller left in the caches */
         restart(pace, INLAY_LEARN_PART_BYTES, false);
 }
 
@@ -289,7 +289,7 @@ void inlay_pace_end(struct inlay_pace *pace)
 
 /* ---- Stores ----------------------------------------------------------------------------------------------------- */
 
-/* Returns INLAY_STORES_AUTOMATIC if there are too few samples, as when the calls of other threads have not ended yet.
+/* Returns INLAY_STORES_AUTOMATIC if there are too few samples, e.g. because calls of other threads are still running.
  */
 static inlay_stores faster_stores(const struct inlay_epochs *epochs)
 {
@@ -301,7 +301,7 @@ static inlay_stores faster_stores(const struct inlay_epochs *epochs)
 
 struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes, bool streams)
 {
-    /* Those in use, then the others, then the faster ones for a long time, then again. */
+    /* The current ones, then the others, then the faster ones for a long time, then again. */
     enum { TIMED_CALLS = 2 * INLAY_EPOCH_CALLS, SETTLED_CALLS = 1024 };
     const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
     struct inlay_epochs *epochs = &learner->epochs[inlay_least(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_LEARNT_SIZES - 1)];
@@ -322,8 +322,8 @@ struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t 
     };
 }
 
-/* Reads pieces of an output, a byte of each cache line. Returns the ticks that this takes per MiB: the consumer will
-   read all of the output like that. */
+/* Reads pieces of an output, a byte of each cache line, as the consumer will read all of it. Returns the ticks per MiB.
+ */
 static uint32_t reading_ticks_per_mib(const struct inlay_written *output)
 {
     const size_t line = 64, row_bytes = inlay_least(output->row_bytes, INLAY_EPOCH_PIECE_BYTES);
@@ -349,10 +349,10 @@ void inlay_epoch_end(const struct inlay_epoch_call *call, const struct inlay_wri
         return;
     const inlay_stores faster = faster_stores(call->epochs);
     if (faster == INLAY_STORES_AUTOMATIC)
-        call->epochs->calls = 0; /* they are timed again */
+        call->epochs->calls = 0; /* time them again */
     else
         call->epochs->stores = faster;
-    /* What is fastest to prefetch was found beside the stores that were in use, which are not those of this call. */
+    /* The fastest prefetch was found with the previous stores, which this call doesn't use. */
     const bool changed = faster == (call->streams ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED);
     for (int lone = 0; lone < 2 && changed; lone++)
         for (int computes = 0; computes < 2; computes++)
