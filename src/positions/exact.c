@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The exact fallback. How many bits are enough: over all positions below 2^31, base 10000 and dims to 4096, the phase
- * comes no nearer to a multiple of pi/2 than 2^-45.34 (continued fractions; dim 1024, i = 50, position 1715512116).
- * There a frequency is known within 2^-240 (within 2^-220 at the largest dim), a phase within 2^-204, a sine within
- * 2^-190. That is 145 bits of the smallest sine, of which binary32 keeps 24, so that rounding would be undecided only
- * if 120 bits in a row were equal. Bases to 1e30 make slow frequencies, down to 2^-103 by the exponents of Vaswani et
- * al. and 2^-203 in the last column of some odd dims. There the sine is as small as the phase, and either has 100 bits
- * to spare or rounds to 0.
+ * The exact fallback.
+ *
+ * How many bits are enough: over all positions below 2^31, base 10000 and dims to 4096, the phase is at least 2^-45.34
+ * away from a multiple of pi/2 (continued fractions; dim 1024, i = 50, position 1715512116). A frequency is accurate to
+ * 2^-240 (2^-220 at the largest dim), a phase to 2^-204, a sine to 2^-190. That is 145 bits of the smallest sine, and
+ * binary32 keeps 24 of them: rounding would be undecided only if 120 bits in a row were equal.
+ *
+ * Bases up to 1e30 make slow frequencies, down to 2^-103 by the exponents of Vaswani et al. and 2^-203 in the last
+ * column of some odd dims. There the sine is as small as the phase, and either has 100 bits to spare or rounds to 0.
  */
 #include "positions/exact.h"
 
 #include "base/bits.h"
 
 /*
- * Computes the fraction of the turns |x| * frequency, in limbs 1 .. INLAY_FIXED_LIMBS - 1. Whole turns are dropped, for
- * an integer x also those from the integer part of the frequency.
+ * Computes the fractional part of the turns |x| * frequency, in limbs 1 .. INLAY_FIXED_LIMBS - 1. Whole turns are
+ * dropped; for an integer x, those from the integer part of the frequency too.
  */
 static inline void fraction_of_turns(const struct inlay_fixed *frequency, struct inlay_real x,
                                      uint64_t turns[INLAY_FIXED_LIMBS])
@@ -24,7 +26,7 @@ static inline void fraction_of_turns(const struct inlay_fixed *frequency, struct
         turns[i] = inlay_mul_add(frequency->limb[i], x.mantissa, 0, &carry);
     if (x.exponent == 0)
         return;
-    /* Multiplying by 2^exponent moves the product to the right, and its top limbs into the fraction. */
+    /* Multiplying by 2^exponent shifts the product right, and its top limbs into the fraction. */
     uint64_t product[INLAY_FIXED_LIMBS + 1];
     product[1] = inlay_mul_add(frequency->limb[0], x.mantissa, 0, &carry);
     product[0] = carry;
@@ -38,7 +40,7 @@ static inline void fraction_of_turns(const struct inlay_fixed *frequency, struct
 }
 
 /* Subtracts the nearest multiple of a quarter turn from `turns`, which become signed (two's complement), and returns
-   it. To find the nearest one, an eighth is added before the top two bits are read, and subtracted again. */
+   it. To round to nearest, an eighth is added before the top two bits are read, and subtracted again. */
 static inline unsigned take_quarters(uint64_t turns[INLAY_FIXED_LIMBS])
 {
     const uint64_t eighth = UINT64_C(1) << 61;
@@ -64,12 +66,12 @@ struct inlay_phase inlay_phase_of(const struct inlay_fixed *frequency, struct in
 
 double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_real x, unsigned *quadrant)
 {
-    /* This is inlay_phase_of() and rounding in one, without their branches, since an anchor calls it for every pair. */
+    /* This combines inlay_phase_of() and rounding, without their branches, since an anchor calls it for every pair. */
     uint64_t turns[INLAY_FIXED_LIMBS];
     fraction_of_turns(frequency, x, turns);
     unsigned quarters = take_quarters(turns);
     *quadrant = x.negative ? (4 - quarters) % 4 : quarters;
-    /* The one's complement is 2^-256 less than the negated number, which does not matter. */
+    /* The one's complement is 2^-256 less than the negated number, which is negligible. */
     uint64_t sign = 0 - (turns[1] >> 63);
     int i = 1;
     while (i < INLAY_FIXED_LIMBS - 1 && turns[i] == sign)
@@ -87,12 +89,11 @@ double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_
     return inlay_f64_of_bits(bits);
 }
 
-/* The series are summed in fractions: fixed-point numbers in [0, 1), whose integer limb is 0 and left out of the
-   arithmetic. They are passed by address: gcc 12 copies them when they are passed by value, and entries take 1.6 times
-   as long. */
+/* The series are summed in fractions: fixed-point numbers in [0, 1), without their integer limb, which is 0. They are
+   passed by address: gcc 12 copies them when passed by value, which makes entries take 1.6 times as long. */
 
-/* Returns a * b, less than 2 units of 2^-256 too small: limb i times limb j weighs 2^(-64 (i + j)), and products that
-   weigh less than the fifth limb of the fraction are left out, of which only the carries would count. */
+/* Returns a * b, too small by less than 2 * 2^-256: limb i times limb j has weight 2^(-64 (i + j)), and products below
+   the fifth limb of the fraction, of which only carries would count, are omitted. */
 static inline struct inlay_fixed fraction_mul(const struct inlay_fixed *a, const struct inlay_fixed *b)
 {
     uint64_t product[INLAY_FIXED_LIMBS + 1] = {0};
@@ -123,10 +124,10 @@ void inlay_taylor_init(struct inlay_taylor *taylor)
 }
 
 /* Returns y (c[first] - c[first + 2] y + c[first + 4] y^2 - ...) for y <= (pi / 4)^2. Every partial sum of Horner's
-   scheme lies in [0, 1), since a coefficient times y is less than the coefficient before it. */
+   scheme is in [0, 1), since a coefficient times y is less than the previous coefficient. */
 static struct inlay_fixed alternating(const struct inlay_taylor *taylor, int first, const struct inlay_fixed *y)
 {
-    /* The first term left out is below 2^-207, as (pi / 4)^46 / 46! is; for a small y earlier terms are. */
+    /* The first omitted term is below 2^-207, as (pi / 4)^46 / 46! is; for a small y earlier terms are. */
     int n = INLAY_TAYLOR_TERMS - 4 + first;
     int zeros = y->limb[1] > 0 ? __builtin_clzll(y->limb[1]) : 64;
     while (n > first && zeros * ((n - first) / 2 + 1) >= 207)
@@ -168,9 +169,9 @@ void inlay_exact_small_sine(struct inlay_real x, double frequency, double amplit
                             int *exponent)
 {
     /*
-     * sin x lies below x by less than x^3/6, relative to x by less than 2^-162. The product of x and the amplitude has
-     * at most 159 bits, so that it cannot lie that near to where rounding changes unless it lies on that place. So the
-     * sine rounds as the product less one unit of a lower place does.
+     * sin x is less than x by less than x^3/6, or 2^-162 relative to x. The product of x and the amplitude has at most
+     * 159 bits, so it can't be that close to a rounding boundary unless it is exactly on it. The sine therefore rounds
+     * like the product minus one unit of a lower place.
      */
     struct inlay_fixed angle = {{0, x.mantissa, 0, 0, 0}};
     int power = x.exponent + 64;

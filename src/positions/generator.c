@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of sinusoids in blocks: an anchor, rotation by the kernels in use, and the exact fallback for the entries that
- * their rounding test leaves undecided. This is baseline code for the guarded environment; its own floating-point
- * operations are comparisons and conversions that round nothing.
+ * Rows of sinusoids in blocks: an anchor, rotation by the kernels, and the exact fallback for entries that their
+ * rounding test leaves undecided. Baseline code for the guarded environment. Its own floating-point operations are
+ * comparisons and conversions that don't round.
  */
 #include "positions/generator.h"
 
@@ -35,7 +35,7 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     generator->reanchors = INLAY_MOST_REANCHORS;
     generator->direct = exact && (positions.list != NULL || rows <= direct_rows);
     if (generator->direct && (positions.list == NULL || positions.type == INLAY_POSITION_I64))
-        return; /* all positions are whole numbers, and need no state */
+        return; /* all positions are integers and need no state */
     if (rotates) {
         memcpy(generator->state.sin_step, sinusoid->sin_step + first, bytes);
         memcpy(generator->state.cos_step, sinusoid->cos_step + first, bytes);
@@ -53,8 +53,8 @@ static double position_of_row(const struct inlay_generator *generator, size_t ro
     return (double)(positions->first + (uint32_t)row);
 }
 
-/* Writes the positions of the next rows, at most n, and returns how many of them are whole numbers other than 0, whose
-   row is a constant. */
+/* Writes the positions of the next rows, at most n, and returns how many are integers other than 0, whose row is
+   constant. */
 static size_t whole_positions(const struct inlay_generator *generator, size_t n, double *positions)
 {
     for (size_t i = 0; i < n; i++) {
@@ -67,7 +67,7 @@ static size_t whole_positions(const struct inlay_generator *generator, size_t n,
 
 /* ---- Anchors ---------------------------------------------------------------------------------------------------- */
 
-/* Computes the state for a position from its exact phases. */
+/* Computes the state of a position from its exact phases. */
 static void anchor_exactly(struct inlay_generator *generator, double position)
 {
     static const double sin_of_quarters[4] = {0, 1, 0, -1};
@@ -89,7 +89,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
             quadrant_cos[i] = cos_of_quarters[quadrant];
         }
         for (size_t i = pairs; i < inlay_padded(pairs); i++) {
-            half_turns[i] = 0.25; /* the rounding test always decides its sine and cosine, sqrt(1/2) */
+            half_turns[i] = 0.25; /* the rounding test always decides sqrt(1/2), its sine and cosine */
             quadrant_sin[i] = 0;
             quadrant_cos[i] = 1;
         }
@@ -109,7 +109,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
     generator->reanchors = 0;
 }
 
-/* Computes the state for the position INLAY_ANCHOR_ROWS rows after the current anchor by rotating that anchor. */
+/* Computes the state INLAY_ANCHOR_ROWS rows after the current anchor by rotating that anchor. */
 static void reanchor(struct inlay_generator *generator)
 {
     const inlay_sinusoid *sinusoid = generator->sinusoid;
@@ -144,11 +144,11 @@ static void write_entry(unsigned char *row, size_t column, uint64_t bits, inlay_
         memcpy(row + column * sizeof narrow, &narrow, sizeof narrow);
 }
 
-/* Writes token * scale + entry at `to`. The embed kernel computes it, as it does for all other columns. */
+/* Writes token * scale + entry at `to`, with the embed kernel, as for all other columns. */
 static void write_sum(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile, size_t row,
                       unsigned char *to, uint32_t bits)
 {
-    /* The distance is signed, since cosines can come before sines. */
+    /* The distance is signed: cosines can come before sines. */
     ptrdiff_t from_sines = to - tile->sin_out - (ptrdiff_t)(row * tile->out_stride_bytes);
     const unsigned char *token = tile->tokens[row] + ((ptrdiff_t)tile->sin_at + from_sines);
     inlay_embed_floats(generator->kernels, token, (const unsigned char *)&bits, to, INLAY_F32, 1, tile->scale, false);
@@ -170,8 +170,8 @@ static void write_exactly(const struct inlay_generator *generator, const struct 
         write_entry(out, column, bits, tile->type);
 }
 
-/* Computes all undecided entries exactly. No fence is needed between the non-temporal stores and these: the stores of
-   one thread to one address stay in order, and fences here took 3 % of a table's time. */
+/* Computes all undecided entries exactly. No fence is needed after the non-temporal stores: stores of one thread to one
+   address stay in order. Fences here took 3 % of a table's time. */
 static void decide(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
     const uint32_t *word = tile->undecided;
@@ -183,12 +183,12 @@ static void decide(const struct inlay_generator *generator, const struct inlay_s
             }
 }
 
-/* Writes the row of position 0, which is the same for every frequency. It has no state: bounds are relative to the size
-   of a sine, and no bound of that kind holds for a sine of 0. */
+/* Writes the row of position 0, which is the same for every frequency. It has no state, since bounds are relative to
+   the size of a sine, and no such bound exists for 0. */
 static void write_row_of_zero(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
     if (generator->pairs == 0)
-        return; /* dim 1, whose only column is an extra one */
+        return; /* dim 1 has only an extra column */
     uint64_t one = inlay_sinusoid_exact(generator->sinusoid, 0, true, 0, tile->type);
     size_t step = tile->interleaved ? 2 : 1;
     for (size_t i = 0; i < tile->sines; i++)
@@ -212,7 +212,7 @@ static void write_last_column(const struct inlay_generator *generator, size_t co
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
-/* Runs the kernel, and computes what it leaves undecided. */
+/* Runs the kernel, and computes the entries that it leaves undecided. */
 static void run_tile(const struct inlay_generator *generator, const struct inlay_sinusoid_tile *tile)
 {
     memset(tile->undecided, 0, tile->rows * inlay_padded(tile->pairs) / INLAY_PAIR_GROUP * sizeof *tile->undecided);
@@ -220,8 +220,8 @@ static void run_tile(const struct inlay_generator *generator, const struct inlay
         decide(generator, tile);
 }
 
-/* Generates the next n rows. `stream`: with non-temporal stores, for which the first sine and the first cosine of every
-   row must be aligned to a cache line. */
+/* Generates the next n rows. `stream`: uses non-temporal stores; the first sine and the first cosine of every row must
+   then be aligned to a cache line. */
 static void generate(struct inlay_generator *generator, const struct inlay_placement *placement, size_t n,
                      unsigned char *out, size_t stride_bytes, bool stream, const struct inlay_fused_rows *fused)
 {
@@ -258,7 +258,7 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         tile.tokens = fused != NULL && fused->tokens != NULL ? fused->tokens + done : NULL;
         tile.next = fused != NULL && fused->next != NULL ? fused->next + done : NULL;
         tile.rows = 0;
-        /* A list may change meanwhile: a position is loaded once. */
+        /* A list may change concurrently: each position is loaded once. */
         if (generator->direct) {
             tile.rows = whole_positions(generator, inlay_least(n - done, INLAY_GENERATOR_ROWS), positions);
             position = positions[0];
@@ -293,8 +293,8 @@ void inlay_generator_rows(struct inlay_generator *generator, const struct inlay_
     }
 }
 
-/* Returns whether the first sine and the first cosine of every row are aligned to a cache line, and so those of every
-   generator, as INLAY_GENERATOR_PAIRS entries are a multiple of a line. */
+/* Returns true if the first sine and the first cosine of every row are aligned to a cache line. Those of every
+   generator then are too, since INLAY_GENERATOR_PAIRS entries are a multiple of a line. */
 static bool on_lines(const struct inlay_placement *row, inlay_element_type type, const unsigned char *out,
                      size_t stride_bytes)
 {
@@ -317,8 +317,8 @@ void inlay_generator_add(struct inlay_generator *generator, size_t n, unsigned c
 
 /*
  * Generates pieces of rows in a buffer that stays in L1 and copies them to `out`: for recipes that scale or convert
- * floats, and for non-temporal stores to rows that are not aligned to cache lines, since the copying kernel handles
- * partial lines. It is not inlined, so that callers which need no buffer have none in their frame.
+ * floats, and for non-temporal stores to rows that aren't aligned to cache lines, since the copying kernel handles
+ * partial lines. Not inlined, so callers that need no buffer have none in their frame.
  */
 static __attribute__((noinline)) void fill_through_buffer(struct inlay_generator *generator, size_t n,
                                                           unsigned char *out, size_t out_stride_bytes, bool stream)
@@ -346,11 +346,11 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
                          size_t out_stride_bytes, bool stream)
 {
     struct inlay_generator generator;
-    /* The floats of a recipe go through a buffer if they are converted, or stored with non-temporal stores. Else they
-       are scaled in place, since the general path, which has a buffer of its own, has no stack left for another one. */
+    /* The floats of a recipe go through a buffer if they are converted or use non-temporal stores. Otherwise they are
+       scaled in place, since the general path has its own buffer and no stack left for another one. */
     const bool recipe = sinusoid->angles != NULL, buffered = recipe && (stream || type != INLAY_F32);
     size_t first = 0;
-    do { /* once even if dim 1 has no pair */
+    do { /* once even for dim 1, which has no pairs */
         size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         struct inlay_placement row = inlay_sinusoid_in_row(sinusoid, first, pairs);
         bool aligned = on_lines(&row, type, out, out_stride_bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Positions are validated as bits, which raises no floating-point exception in the caller's environment.
+ * Validation of positions as bits, which raises no floating-point exception in the caller's environment.
  */
 #include "positions/list.h"
 
@@ -15,8 +15,8 @@ size_t inlay_position_bytes(inlay_position_type type)
     return (unsigned)type < sizeof bytes ? bytes[type] : 0;
 }
 
-/* Returns the bits of position i and whether it is in range. Floating-point numbers are compared as integers, without
-   their signs. Each position is loaded once, since another thread may change it. */
+/* Returns the bits of position i and sets *valid. Floating-point numbers are compared as integers, without their signs.
+   Each position is loaded once, since another thread may change it. */
 static uint64_t load_position(const void *positions, inlay_position_type type, size_t i, bool *valid)
 {
     const uint64_t limit_f32 = UINT64_C(0x4f000000), limit_f64 = UINT64_C(0x41e0000000000000); /* 2^31 */
@@ -53,7 +53,7 @@ double inlay_position_at(const void *positions, inlay_position_type type, size_t
 
 bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fault)
 {
-    uint64_t first = (uint64_t)start; /* a negative start becomes larger than every limit */
+    uint64_t first = (uint64_t)start; /* a negative start exceeds every limit */
     if (first <= limit && n <= limit - first)
         return true;
     /* A start below the limit reaches it after limit - first tokens; any other start is itself the first bad one. */

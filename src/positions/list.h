@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading and validation of positions: of a caller's list, and of ranges.
+ * Reading and validation of positions: lists and ranges.
  */
 #pragma once
 
@@ -15,9 +15,9 @@ size_t inlay_position_bytes(inlay_position_type type);
    magnitude 2^31 or more, or NaN. Returns n if there is none. */
 size_t inlay_first_bad_position(const void *positions, inlay_position_type type, size_t n);
 
-/* Returns positions[i], at any address, or 0 if it is out of range, since another thread may have changed it after its
-   validation. Converts between floating-point types, so the environment must be guarded. */
+/* Returns positions[i], or 0 if it is out of range, since another thread may have changed it after validation. Converts
+   between floating-point types, so the environment must be guarded. */
 double inlay_position_at(const void *positions, inlay_position_type type, size_t i);
 
-/* Returns whether positions [start, start + n) lie in [0, limit); if not, writes the first that does not to *fault. */
+/* Returns true if positions [start, start + n) are in [0, limit); otherwise sets *fault to the first that isn't. */
 bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fault);

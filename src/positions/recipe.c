@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arithmetic of each framework, operation by operation. A cast to float is a rounding to binary32; double
- * arithmetic is that of Python and NumPy. exp, log and pow are correctly rounded, which those of a framework need not
- * be. docs/recipes.md names the sources.
+ * The arithmetic of each framework, operation by operation. A cast to float rounds to binary32; double arithmetic is
+ * that of Python and NumPy. exp, log and pow are correctly rounded; a framework's may not be. docs/recipes.md names the
+ * sources.
  */
 #include "positions/recipe.h"
 
@@ -50,15 +50,14 @@ void inlay_angles_compute(const struct inlay_angles *arithmetic, const double *f
 
 /* ---- Frequencies and divisors ----------------------------------------------------------------------------------- */
 
-/* Returns floor(dim / 2) - shift, but at least 1 where frameworks would divide by zero. */
+/* Returns floor(dim / 2) - shift, but at least 1 if frameworks would divide by zero. */
 static double intervals(const inlay_sinusoid_spec *spec, double shift)
 {
     double half = (double)(spec->dim / 2) - shift;
     return half > 1 ? half : 1;
 }
 
-/* Returns the logarithm that factor_of() needs: of a float, as logf and jnp.log compute it, or of a double, as Python
-   and NumPy do. */
+/* Returns the logarithm for factor_of(): of a float, like logf and jnp.log, or of a double, like Python and NumPy. */
 static double log_of_base(const inlay_sinusoid_spec *spec)
 {
     const inlay_recipe recipe = spec->recipe;
@@ -67,11 +66,11 @@ static double log_of_base(const inlay_sinusoid_spec *spec)
     return log_of(recipe == INLAY_RECIPE_MLX ? 1 / spec->base : spec->base, INLAY_DOUBLE);
 }
 
-/* Returns the frequency of pair i, or the divisor of positions, by the framework's own formula. */
+/* Returns the frequency of pair i, or the divisor of positions, by the framework's formula. */
 static double factor_of(const inlay_sinusoid_spec *spec, double log, size_t i)
 {
     const float log_f32 = (float)log, dim_f32 = (float)spec->dim, twice_f32 = (float)(2 * i), i_f32 = (float)i;
-    const float scales = dim_f32 / 2 - 1; /* of Marian: half of an odd dim is not rounded down */
+    const float scales = dim_f32 / 2 - 1; /* Marian: half of an odd dim is not rounded down */
     const float even_dim = (float)(spec->dim + spec->dim % 2), between = (float)intervals(spec, 1);
     const double dim = (double)spec->dim, twice = (double)(2 * i);
     switch (spec->recipe) {
@@ -112,7 +111,7 @@ static double factor_of(const inlay_sinusoid_spec *spec, double log, size_t i)
     return 0;
 }
 
-/* Not inlined, even by link-time optimisation: its arithmetic stays within the guarded environment of its caller. */
+/* Not inlined, even by link-time optimization: its arithmetic must stay within its caller's guarded environment. */
 __attribute__((noinline)) void inlay_angles_prepare(const inlay_sinusoid_spec *spec, size_t pairs, double *factors)
 {
     const bool given = spec->inv_freq != NULL;
@@ -143,7 +142,7 @@ static const struct recipe {
     const struct inlay_angles *angles; /* null: the exact formula */
     const struct columns *columns;
     inlay_sinusoid_odd odd;
-    bool unit_norm; /* the amplitude is sqrt(2 / dim), so that rows have norm 1 */
+    bool unit_norm; /* the amplitude is sqrt(2 / dim): rows have norm 1 */
 } recipes[] = {
     [INLAY_RECIPE_EXACT] = {"exact", NULL, &interleaved_by_dim, INLAY_SINUSOID_ODD_FORMULA, false},
     [INLAY_RECIPE_TORCH_EXP] = {"torch-exp", &in_single, &interleaved_by_dim, INLAY_SINUSOID_ODD_ERROR, false},
@@ -167,7 +166,7 @@ static const struct recipe {
 
 enum { RECIPES = sizeof recipes / sizeof *recipes };
 
-/* What computes its table so, and the null behind the last; docs/recipes.md has the sources. */
+/* Users of each recipe, null-terminated; docs/recipes.md has the sources. */
 static const char *const frameworks[RECIPES][8] = {
     [INLAY_RECIPE_EXACT] = {"Vaswani et al."},
     [INLAY_RECIPE_TORCH_EXP] = {"PyTorch tutorials", "The Annotated Transformer", "OpenNMT-py"},
@@ -208,7 +207,7 @@ static double sqrt_of_two_over(size_t dim)
 inlay_sinusoid_spec inlay_sinusoid_spec_recipe(inlay_recipe recipe, size_t dim)
 {
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(dim);
-    spec.recipe = recipe; /* inlay_sinusoid_create() refuses a value that is no recipe */
+    spec.recipe = recipe; /* inlay_sinusoid_create() rejects invalid values */
     if ((unsigned)recipe >= RECIPES)
         return spec;
     const struct recipe *preset = &recipes[recipe];

@@ -11,9 +11,9 @@
 
 enum inlay_precision { INLAY_SINGLE, INLAY_DOUBLE };
 
-/* The arithmetic of a recipe: one factor per pair, computed once, and the angles that follow from it. */
+/* The arithmetic of a recipe: a factor per pair, computed once, and the angles derived from it. */
 struct inlay_angles {
-    enum inlay_precision precision; /* in which angles are computed from positions */
+    enum inlay_precision precision; /* of angles computed from positions */
     bool divides;                   /* an angle is position / factor, not position * factor */
 };
 

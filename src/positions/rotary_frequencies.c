@@ -4,10 +4,10 @@
  * Hugging Face (transformers, modeling_rope_utils.py, ROPE_INIT_FUNCTIONS), but in fixed point and rounded once. All
  * operations are integer operations. docs/rotary.md has each formula.
  *
- * Frequency i is (base * stretch^(dim / (dim - 2)))^(-2i/dim) times a share in [2^-20, 2^20]. The power is known within
- * 2^-235 of its size and the share within 2^-230, or within 2^-140 where it is a ramp between ends next to each other
- * or for a base next to 1; a double keeps 53 bits. No result is the middle of two doubles: powers are irrational except
- * for powers of two, ramps contain pi or are fractions of few bits, logarithms are transcendental.
+ * Frequency i is (base * stretch^(dim / (dim - 2)))^(-2i/dim) times a share in [2^-20, 2^20]. The relative error of the
+ * power is at most 2^-235, that of the share 2^-230, or 2^-140 on a ramp whose ends are close together or for a base
+ * close to 1. A double keeps 53 bits. No result is a tie between two doubles: powers are irrational except for powers
+ * of two, ramps contain pi or are fractions of few bits, and logarithms are transcendental.
  */
 #include "base/arguments.h"
 #include "base/compare.h"
@@ -18,7 +18,7 @@
 
 /* ---- Validation ------------------------------------------------------------------------------------------------- */
 
-/* Sets of scalings: bit s stands for scaling s. */
+/* Sets of scalings: bit s is scaling s. */
 enum {
     LLAMA3 = 1 << INLAY_ROTARY_LLAMA3,
     YARN = 1 << INLAY_ROTARY_YARN,
@@ -47,7 +47,7 @@ static const struct number {
     {offsetof(inlay_rotary_spec, attention_factor), YARN | LONGROPE, 0x1p-20, 0x1p10, true},
 };
 
-/* LongRoPE divides by factors of its own, and needs `factor` only for the formula of the attention factor. */
+/* LongRoPE has its own factors, and needs `factor` only for the formula of the attention factor. */
 static bool reads(const inlay_rotary_spec *spec, const struct number *number)
 {
     const bool replaced = spec->scaling == INLAY_ROTARY_LONGROPE && !inlay_double_is_zero(spec->attention_factor);
@@ -63,7 +63,7 @@ static bool number_valid(const inlay_rotary_spec *spec, const struct number *num
            (number->or_zero && inlay_double_is_zero(x));
 }
 
-/* Returns whether all that the scaling reads is in range; the arrays are known to be there. */
+/* Returns true if everything that the scaling reads is in range; the arrays were checked to exist. */
 static bool values_valid(const inlay_rotary_spec *spec)
 {
     if (spec->scaling < INLAY_ROTARY_DEFAULT || spec->scaling > INLAY_ROTARY_LONGROPE)
@@ -79,7 +79,7 @@ static bool values_valid(const inlay_rotary_spec *spec)
                           inlay_doubles_in(spec->long_factors, spec->dim / 2, 0x1p-20, 0x1p20)));
 }
 
-/* Validates where the arrays lie, before anything is read from them. */
+/* Validates the arrays before anything is read from them. */
 static inlay_status check_arrays(const inlay_rotary_spec *spec, const double *inv_freq, const double *attention_factor)
 {
     size_t pairs = spec->dim / 2;
@@ -116,7 +116,7 @@ static inlay_status check_rotary(const inlay_rotary_spec *spec, const double *in
         return INLAY_ERROR_OPTION;
     if (spec->dim == 0 || spec->dim % 2 != 0 || spec->dim > INT32_MAX)
         return INLAY_ERROR_SHAPE;
-    /* YaRN needs to know which frequency makes a number of rotations: with base 1 all frequencies are equal. */
+    /* YaRN needs the frequency that makes a number of rotations: with base 1 all frequencies are equal. */
     bool equal = spec->scaling == INLAY_ROTARY_YARN && !inlay_double_less(1, spec->base);
     if (!inlay_double_in(spec->base, 1, 1e30) || equal)
         return INLAY_ERROR_BASE;
@@ -127,7 +127,7 @@ static inlay_status check_rotary(const inlay_rotary_spec *spec, const double *in
 /* ---- Arithmetic ------------------------------------------------------------------------------------------------- */
 
 /* Returns ln x for 1 <= x < 2^63, within 2^-239: the logarithm of the nearest double, plus 2 atanh z with z = (x -
-   near) / (x + near). Of the series of atanh, z + z^3 / 3 leaves less than 2^-270, since |z| <= 2^-54. */
+   near) / (x + near). Truncating atanh's series to z + z^3 / 3 leaves less than 2^-270, since |z| <= 2^-54. */
 static struct inlay_fixed ln_of(struct inlay_fixed x)
 {
     double nearest = inlay_round_f64(x, 0, false);
@@ -175,7 +175,7 @@ struct ramp {
     struct inlay_fixed from, to;
 };
 
-/* No i reaches the one, and every i has reached the other. */
+/* The first is never reached by any i; the second is reached by every i. */
 static const struct ramp divide_none = {{{INT32_MAX}}, {{UINT32_MAX}}}, divide_all = {{{0}}, {{0}}};
 
 static struct inlay_fixed ramp_at(const struct ramp *ramp, struct inlay_fixed x)
@@ -187,14 +187,14 @@ static struct inlay_fixed ramp_at(const struct ramp *ramp, struct inlay_fixed x)
     return inlay_fixed_quotient(inlay_fixed_sub(x, ramp->from), inlay_fixed_sub(ramp->to, ramp->from));
 }
 
-/* A place on the line of pair indices. If it lies before the first, `at` is how far. */
+/* A position on the line of pair indices. If it is before the first one, `at` is the distance. */
 struct place {
     struct inlay_fixed at;
     bool negative;
 };
 
 /* Returns where a frequency makes a number of rotations over the original length: dim ln(original / (2 pi rotations)) /
-   (2 ln base), find_correction_dim in the authors' code. Places past dim are not told apart and become dim. */
+   (2 ln base), find_correction_dim in the authors' code. Places past dim are clamped to dim. */
 static struct place place_of_rotations(const inlay_rotary_spec *spec, double rotations, struct inlay_fixed ln_base)
 {
     struct inlay_fixed original = inlay_fixed_of(spec->original_length);
@@ -208,8 +208,8 @@ static struct place place_of_rotations(const inlay_rotary_spec *spec, double rot
     return (struct place){inlay_fixed_quotient(numerator, ln_base), negative};
 }
 
-/* Returns a place before 0 as 0, and others as they are or, if truncated, as the integer below or above: `up` is 0
-   or 1. No place is an integer, since pi is transcendental. */
+/* Returns a place before 0 as 0; others unchanged, or truncated to the integer below or above: `up` is 0 or 1. No place
+   is an integer, since pi is transcendental. */
 static struct inlay_fixed end_at(const struct place *place, bool truncate, uint64_t up)
 {
     if (place->negative)
@@ -217,7 +217,7 @@ static struct inlay_fixed end_at(const struct place *place, bool truncate, uint6
     return truncate ? inlay_fixed_integer(place->at.limb[0] + up) : place->at;
 }
 
-/* Returns whether the upper end is below 0. It is not if it is rounded up from above -1. */
+/* Returns true if the upper end is below 0. It is not if it is rounded up from above -1. */
 static bool upper_end_negative(const struct place *place, bool truncate)
 {
     return place->negative && !(truncate && place->at.limb[0] == 0);
@@ -225,8 +225,8 @@ static bool upper_end_negative(const struct place *place, bool truncate)
 
 /*
  * Returns the ramp over i from max(low, 0) to min(high, dim - 1), along which frequencies change from kept to divided.
- * If clamping swaps the ends, (i - low) / (high - low) has one value for all pairs: 0 if high < 0, since low is 0 then;
- * and 1 if low > dim - 1, since every i is then further from low than high is.
+ * If clamping swaps the ends, (i - low) / (high - low) has the same value for all pairs: 0 if high < 0, since low is 0
+ * then; 1 if low > dim - 1, since every i is then further from low than high is.
  */
 static struct ramp yarn_ramp(const inlay_rotary_spec *spec, struct inlay_fixed ln_base)
 {
@@ -240,7 +240,7 @@ static struct ramp yarn_ramp(const inlay_rotary_spec *spec, struct inlay_fixed l
         return divide_all;
     if (inlay_fixed_less(last, high))
         high = last;
-    if (!inlay_fixed_less(low, high)) /* equal: the authors' code adds 0.001, so as not to divide by 0 */
+    if (!inlay_fixed_less(low, high)) /* equal: the authors' code adds 0.001 to avoid dividing by 0 */
         high = inlay_fixed_add(low, inlay_fixed_div(inlay_fixed_one, 1000));
     return (struct ramp){low, high};
 }
@@ -278,8 +278,8 @@ static double longrope_attention(const inlay_rotary_spec *spec)
     struct inlay_fixed ratio =
         inlay_fixed_quotient(inlay_fixed_ln(spec->factor), inlay_fixed_ln(spec->original_length));
     struct inlay_fixed sum = inlay_fixed_add(inlay_fixed_one, ratio), root = inlay_fixed_sqrt(sum);
-    /* The root has 97 fraction bits. With a factor next to 1 and an original length next to a power of e it comes
-       within 2^-105 of a tie, so a bit below has to say whether anything was cut off. */
+    /* The root has 97 fraction bits. With a factor close to 1 and an original length close to a power of e it comes
+       within 2^-105 of a tie, so a lower bit records if anything was cut off. */
     root.limb[INLAY_FIXED_LIMBS - 1] |= inlay_fixed_less(inlay_fixed_mul(root, root), sum);
     return inlay_round_f64(root, 0, false);
 }
@@ -296,7 +296,7 @@ static double attention_of(const inlay_rotary_spec *spec)
 
 /* ---- Frequencies ----------------------------------------------------------------------------------------------- */
 
-/* What all frequencies of a spec have in common. */
+/* Shared by all frequencies of a spec. */
 struct rule {
     const inlay_rotary_spec *spec;
     struct inlay_fixed ln_base, ln_stretch, inverse_factor;
@@ -328,7 +328,7 @@ static struct frequency power_at(const struct rule *rule, uint32_t i)
     uint32_t dim = (uint32_t)rule->spec->dim;
     struct frequency power = {inlay_fixed_one, 0};
     if (i == 0)
-        return power; /* dim 2 has no other i, and no dim - 2 to divide by */
+        return power; /* dim 2 has only i = 0, and no dim - 2 to divide by */
     struct inlay_fixed of_base = inlay_fixed_div(multiple(rule->ln_base, 2 * (uint64_t)i), dim);
     struct inlay_fixed of_stretch = inlay_fixed_div(multiple(rule->ln_stretch, 2 * (uint64_t)i), dim - 2);
     power.number = inlay_fixed_exp(inlay_fixed_add(of_base, of_stretch), true, &power.exponent);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rotary tables: the entries of a sinusoid as one table of cosines and one of sines.
+ * Rotary tables: the entries of a sinusoid as a table of cosines and a table of sines.
  */
 #include "base/executor.h"
 #include "base/least.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Writes each of n elements twice in a row. It is inlined, so that the copies have a constant size. */
+/* Writes each of n elements twice. Inlined, so the copies have a constant size. */
 static inline void repeat_each(const unsigned char *from, size_t n, size_t element, unsigned char *to)
 {
     for (size_t i = 0; i < n; i++) {
@@ -19,7 +19,7 @@ static inline void repeat_each(const unsigned char *from, size_t n, size_t eleme
     }
 }
 
-/* Writes entries [first, first + n) of one table's row, of `half` different entries, where the layout has them. */
+/* Writes entries [first, first + n) of one table's row, which has `half` different entries, in the given layout. */
 static void spread(const unsigned char *from, size_t n, size_t element, inlay_rotary_layout layout, size_t first,
                    size_t half, unsigned char *row)
 {
@@ -43,7 +43,7 @@ static void fill_rotary(const struct inlay_rows *rows)
     struct inlay_generator generator;
     for (size_t first = 0; first < half; first += INLAY_GENERATOR_PAIRS) {
         size_t pairs = inlay_least(half - first, INLAY_GENERATOR_PAIRS);
-        /* The buffer has sines, then cosines, whatever the sinusoid's layout is. */
+        /* The buffer has sines, then cosines, regardless of the sinusoid's layout. */
         const struct inlay_placement piece = {.cos = pairs, .sines = pairs, .cosines = pairs, .columns = 2 * pairs};
         inlay_generator_start(&generator, rows->kernels, sinusoid, first, pairs, rows->type, rows->positions, rows->n);
         for (size_t done = 0; done < rows->n; done += INLAY_PIECE_ROWS) {
@@ -58,7 +58,7 @@ static void fill_rotary(const struct inlay_rows *rows)
     }
 }
 
-/* Returns whether two tables of one stride overlap. Their rows may lie side by side within one stride. */
+/* Returns true if two tables with the same stride overlap. Their rows may share a stride without overlapping. */
 static bool tables_overlap(struct inlay_extent a, struct inlay_extent b, size_t row_bytes, size_t stride_bytes)
 {
     uintptr_t distance = a.begin < b.begin ? b.begin - a.begin : a.begin - b.begin;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The public functions that write rows of a sinusoid, of consecutive positions and of a list, and the cut of rows into
- * parts. Parts begin where blocks of rows between anchors would begin, since an anchor takes as long as some rows.
+ * The public functions that write rows of a sinusoid, for consecutive positions and for lists, and their parts. Parts
+ * start at multiples of blocks between anchors, since an anchor takes as long as several rows.
  */
 #include "positions/rows.h"
 
@@ -41,7 +41,7 @@ static void fill_part(void *arg, size_t index)
     inlay_fpenv_leave(host);
 }
 
-/* Writes all rows, validated by the caller, in parts that run on the executor's threads. */
+/* Writes all rows, validated by the caller, in parts on the executor's threads. */
 static void run_rows(struct inlay_rows *rows, const inlay_executor *executor)
 {
     size_t bytes = rows->n * rows->sinusoid->dim * inlay_type_bytes(rows->type);
@@ -71,7 +71,7 @@ static void fill_sinusoid(const struct inlay_rows *rows)
                         rows->out_stride_bytes, rows->stream);
 }
 
-/* Validates what both functions have in common, writes it to *rows and the extent of the output to *written. */
+/* Validates the common arguments of both functions, and sets *rows and the extent of the output, *written. */
 static inlay_status begin_rows(struct inlay_rows *rows, const inlay_sinusoid *sinusoid, size_t n,
                                inlay_element_type type, void *out, size_t out_stride_bytes,
                                const inlay_executor *executor, struct inlay_extent *written)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The rows of one public call, cut into parts for the executor. Each part guards the environment of its own thread.
+ * The rows of one public call, split into parts for the executor. Each part guards its own thread's environment.
  */
 #pragma once
 
@@ -16,12 +16,12 @@ struct inlay_rows {
     inlay_rotary_layout layout; /* of rotary tables */
     unsigned char *sin;         /* the sines of rotary tables, else null */
     struct inlay_positions positions;
-    /* Set when they are run. */
+    /* Set when they run. */
     const struct inlay_kernels *kernels;
-    bool stream;          /* with non-temporal stores, which are fenced */
+    bool stream;          /* uses non-temporal stores, which are fenced */
     size_t blocks, parts; /* blocks of INLAY_ANCHOR_ROWS rows, and parts of whole blocks */
 };
 
-/* Writes all rows, validated by the caller, of positions from `first` on, in parts that run on the executor's threads.
-   Returns INLAY_OK, or INLAY_ERROR_POSITION if there are not as many. */
+/* Writes all rows, validated by the caller, of positions from `first` on, in parts on the executor's threads. Returns
+   INLAY_OK, or INLAY_ERROR_POSITION if the positions exceed the limit. */
 inlay_status inlay_rows_run_from(struct inlay_rows *rows, int64_t first, const inlay_executor *executor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Making the sinusoid handle, single entries by the exact fallback, and which entry lies in which column.
+ * The sinusoid handle, single entries by the exact fallback, and the columns of entries.
  */
 #include "positions/sinusoid.h"
 
@@ -41,7 +41,7 @@ static inlay_status check_spec(const inlay_sinusoid_spec *spec)
     return INLAY_OK;
 }
 
-/* Computes frequency i, base^-e(i) / (2 pi) turns, with one exp for all and one multiplication for each. The truncation
+/* Computes frequency i, base^-e(i) / (2 pi) turns, with one exp for all and one multiplication for each. Truncation
    errors add up to less than 2^-240 at dim 4096, and to less than 2^-220 at the largest dim. */
 static void prepare_frequencies(inlay_sinusoid *sinusoid, const inlay_sinusoid_spec *spec)
 {
