@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How rows of each element type lie in memory, and what the type is called.
+ * Memory layout and names of element types.
  */
 #include "table/element.h"
 

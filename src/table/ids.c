@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The search for the first bad id.
+ * Finding the first bad id.
  */
 #include "table/ids.h"
 
-/* Returns whether any id is out of range. One unsigned comparison finds negative ids too. The loop has no exit, and its
-   type is a constant at each call, so that compilers vectorise it; only a block with a bad id is read again. */
+/* Returns true if any id is out of range. One unsigned comparison also finds negative ids. The loop has no exit, and
+   its type is a constant at each call, so compilers vectorize it; only a block with a bad id is read again. */
 static inline __attribute__((always_inline)) bool any_bad(const void *ids, inlay_id_type type, size_t n, uint64_t limit)
 {
     bool narrow = inlay_id_bytes(type) < 8;
@@ -29,7 +29,7 @@ static bool any_bad_of(const void *ids, inlay_id_type type, size_t n, uint64_t l
         return any_bad(ids, INLAY_ID_I16, n, limit);
     case INLAY_ID_U16:
         return any_bad(ids, INLAY_ID_U16, n, limit);
-    case INLAY_ID_I32: /* negative ones lie beyond its limit */
+    case INLAY_ID_I32: /* negative ids exceed its limit */
     case INLAY_ID_U32:
         return any_bad(ids, INLAY_ID_U32, n, limit);
     case INLAY_ID_I64:
@@ -40,7 +40,7 @@ static bool any_bad_of(const void *ids, inlay_id_type type, size_t n, uint64_t l
 
 size_t inlay_first_bad_id(const void *ids, inlay_id_type type, size_t n, size_t rows)
 {
-    /* No id is larger than these; with larger limits negative ids would pass the unsigned comparison. */
+    /* No id exceeds these; with larger limits negative ids would pass the unsigned comparison. */
     uint64_t most = type == INLAY_ID_I64   ? (uint64_t)INT64_MAX + 1
                     : type == INLAY_ID_U32 ? UINT64_C(1) << 32
                                            : 1u << 31;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ids: reading them from any address, and finding the first that is out of range.
+ * Ids: unaligned loads, and finding the first one out of range.
  */
 #pragma once
 
@@ -8,15 +8,15 @@
 
 #include <stdbool.h>
 
-/* Returns a value that was read from memory which another thread may change. Without the barrier a compiler may read it
-   once to compare it with a limit and once more to use it. */
+/* Returns a value that was read from memory which another thread may change. Without the barrier, a compiler may read
+   it once to compare it with a limit and again to use it. */
 static inline uint64_t inlay_load_once(uint64_t value)
 {
     __asm__ volatile("" : "+r"(value));
     return value;
 }
 
-/* Returns the bytes of one id; 0 for a value that is no type. */
+/* Returns the bytes of one id; 0 for an invalid type. */
 static inline size_t inlay_id_bytes(inlay_id_type type)
 {
     static const unsigned char bytes[] = {[INLAY_ID_I32] = 4, [INLAY_ID_I64] = 8, [INLAY_ID_U8] = 1,
@@ -24,7 +24,7 @@ static inline size_t inlay_id_bytes(inlay_id_type type)
     return (unsigned)type < sizeof bytes ? bytes[type] : 0;
 }
 
-/* Integers in memory, at any address and whatever the type of the object there. */
+/* Integers in memory, unaligned and of any effective type. */
 typedef int16_t inlay_i16_in_memory __attribute__((aligned(1), may_alias));
 typedef uint16_t inlay_u16_in_memory __attribute__((aligned(1), may_alias));
 typedef int32_t inlay_i32_in_memory __attribute__((aligned(1), may_alias));

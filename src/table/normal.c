@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shares and quantiles of the normal distribution (normal.h).
+ * Cumulative probabilities and quantiles of the normal distribution.
  */
 #include "table/normal.h"
 
 #include "base/bits.h"
 #include "base/rounding.h"
 
-/* Returns -ln x for a normal 0 < x <= 1/2, to within 2^-51 of its size. */
+/* Returns -ln x for a normal 0 < x <= 1/2, with a relative error of at most 2^-51. */
 static double minus_log(double x)
 {
-    /* x = m 2^e with m in (sqrt(1/2), sqrt(2)), so that ln x = e ln 2 + 2 atanh z with z = (m - 1) / (m + 1) and
-       |z| < 0.1716: 11 terms of the series of atanh leave an error below 2^-60 of it. */
+    /* x = m 2^e with m in (sqrt(1/2), sqrt(2)), so ln x = e ln 2 + 2 atanh z with z = (m - 1) / (m + 1) and
+       |z| < 0.1716. 11 terms of atanh's series leave a relative error below 2^-60. */
     const double log_2 = 0x1.62e42fefa39efp-1;
     const uint64_t fraction = (UINT64_C(1) << 52) - 1, one = UINT64_C(1023) << 52, sqrt_2 = UINT64_C(0x6a09e667f3bcc);
     const uint64_t bits = inlay_bits_f64(x);
@@ -27,8 +27,8 @@ static double minus_log(double x)
     return -(exponent * log_2 + 2 * z * series);
 }
 
-/* Returns the square root of 1/2 <= x <= 200 to within 2^-51 of its size, by four of Heron's steps from a guess that is
-   4% off. */
+/* Returns the square root of 1/2 <= x <= 200, with a relative error of at most 2^-51: four of Heron's steps from a
+   guess that is 4% off. */
 static double heron_root(double x)
 {
     double root = inlay_f64_of_bits((inlay_bits_f64(x) >> 1) + UINT64_C(0x1ff7a3bea91d9b1b));
@@ -47,7 +47,7 @@ static double polynomial(const double coefficients[TERMS], double x)
     return value;
 }
 
-/* Algorithm AS 241, PPND16 (Wichura 1988): quotients of polynomials whose error is 10^-16 of their size. */
+/* Algorithm AS 241, PPND16 (Wichura 1988): quotients of polynomials with a relative error of 10^-16. */
 double inlay_normal_quantile(double below, double above)
 {
     static const double middle[2][TERMS] = {
@@ -95,8 +95,8 @@ double inlay_normal_below(double x)
 {
     if (!(x >= -20))
         return 0;
-    /* Near the middle, 1/2 minus the density times the series of t^(2k + 1) / (1 * 3 * .. * (2k + 1)). Further out, the
-       density times the continued fraction 1 / (t + 1 / (t + 2 / (t + ...))), for which 400 terms suffice if t >= 1. */
+    /* Near the middle: 1/2 minus the density times the series of t^(2k + 1) / (1 * 3 * .. * (2k + 1)). Further out: the
+       density times the continued fraction 1 / (t + 1 / (t + 2 / (t + ...))); 400 terms suffice if t >= 1. */
     const double t = -x;
     if (t < 1) {
         double term = t, sum = t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conversion of a float32 table to another element type. Numbers are chosen in double and rounded once to the type that
- * holds them; the largest error is measured on what the kernels in use read back.
+ * Conversion of a float32 table to another element type. Numbers are chosen in double and rounded once to the stored
+ * type. The largest error is measured on the values that the kernels dequantize.
  */
 #include "table/quantize.h"
 
@@ -10,8 +10,8 @@
 #include "dispatch/kernels.h"
 #include "table/view.h"
 
-/* Writes a 4-bit number, two in a byte, the lower half first. Even indices also clear the upper half, so that numbers
-   are written in ascending order. */
+/* Writes a 4-bit number, two in a byte, the lower half first. Even indices also clear the upper half, so numbers must
+   be written in ascending order. */
 static void put_nibble(unsigned char *to, size_t index, double q)
 {
     unsigned char *byte = to + index / 2, number = (unsigned char)q;
@@ -23,7 +23,7 @@ static const double least_step = 0x1p-126;
 
 enum { LARGEST_E4M3 = 448 };
 
-/* Returns a scale that can be divided by: 1 if all values are zero. */
+/* Returns a scale that is safe to divide by: 1 if all values are zero. */
 static double step_of(double range, double steps)
 {
     double step = (float)(range / steps);
@@ -35,7 +35,7 @@ static void quantize_float(const struct row *row)
     inlay_embed_floats(inlay_dispatch(), row->from, NULL, row->to, row->type, row->dim, 1, false);
 }
 
-/* Returns the scale of a row whose largest magnitude becomes `steps`, and stores it; 1 if the table has no scales. */
+/* Computes and stores the scale of a row whose largest magnitude becomes `steps`; 1 if the table has no scales. */
 static double row_step(const struct row *row, double steps)
 {
     if (row->scales == NULL)
@@ -103,7 +103,7 @@ static void quantize_grouped(const struct row *row)
         struct range range = range_of(row->from, first, row->group);
         double step, zero = flat || is_signed ? 0 : (most + 1) / 2;
         if (row->zeros != NULL) {
-            /* 0 counts as one of the values, so that its number is one of those of the type. */
+            /* 0 counts as one of the values, so the zero point is in the type's range. */
             range.least = range.least < 0 ? range.least : 0;
             range.most = range.most > 0 ? range.most : 0;
             step = step_of(range.most - range.least, most - least);
@@ -125,7 +125,7 @@ static void quantize_e4m3(const struct row *row)
         row->to[i] = inlay_e4m3_of(value_at(row->from, i) / step);
 }
 
-/* The scale is the smallest power of two by which no value exceeds the largest E4M3 number, 1.75 * 2^8. */
+/* The scale is the smallest power of two with which no value exceeds the largest E4M3 number, 1.75 * 2^8. */
 static void quantize_e4m3_e8m0(const struct row *row)
 {
     enum { BLOCK = 32, BIAS = 127 };
@@ -142,7 +142,7 @@ static void quantize_e4m3_e8m0(const struct row *row)
 
 static void quantize_e2m1_f32(const struct row *row)
 {
-    /* What lies between a number and the next one, halfway. */
+    /* Midpoints between adjacent numbers. */
     static const double bounds[] = {0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5};
     enum { BLOCK = 16, LARGEST = 6, BOUNDS = sizeof bounds / sizeof *bounds, MINUS = 8 };
     for (size_t first = 0; first < row->dim; first += BLOCK) {
@@ -158,8 +158,8 @@ static void quantize_e2m1_f32(const struct row *row)
     }
 }
 
-/* How rows of the types that are no blocks of ggml are made, and the largest magnitude that the type holds, without
-   scales if they are optional and absent. */
+/* The conversion of rows of types that aren't ggml's blocks, and the largest magnitude that each type holds, also
+   without scales if they are optional. */
 static const struct {
     void (*row)(const struct row *row);
     uint32_t limit, unscaled_limit;
@@ -190,7 +190,7 @@ static void quantize_blocks(const struct row *row)
                     row->to + i * format->block_bytes);
 }
 
-/* Returns the larger one of `largest` and the largest error of a row, which the kernel of its type reads back. */
+/* Returns the larger of `largest` and the largest error of a row, dequantized by the kernel. */
 static double error_of(const struct inlay_kernels *kernels, const inlay_table *to, const struct row *row, size_t index,
                        double largest)
 {
@@ -216,7 +216,7 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
         kernels->embed(&tile);
         for (size_t i = 0; i < columns; i++) {
             double x = value_at(row->from, first + i), y = value_at(back, i);
-            /* Infinities and NaN that stay have no error. */
+            /* Infinities and NaN that are kept have no error. */
             double error = x == y ? 0 : x < y ? y - x : x - y;
             largest = error > largest ? error : largest;
         }
@@ -224,7 +224,7 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
     return largest;
 }
 
-/* Fills the table that `to` views, and returns the largest error. Never inlined: its arithmetic must stay between
+/* Fills the table viewed by `to`, and returns the largest error. Never inlined: its arithmetic must stay between
    entering and leaving the guarded environment. */
 static __attribute__((noinline)) double quantize_rows(const inlay_table *from, const inlay_table *to)
 {
@@ -251,8 +251,8 @@ static __attribute__((noinline)) double quantize_rows(const inlay_table *from, c
     return largest_error;
 }
 
-/* Returns whether a type can hold every value of a table: numbers within its limit, and none below 0 if all numbers
-   that it can store are from 0 up. Looks at bits, which raises no exception in the host's environment. */
+/* Returns true if a type can hold every value of a table: all within its limit, and none negative if it only stores
+   nonnegative numbers. Tests the bits, which raises no exception in the caller's environment. */
 static bool can_hold(const inlay_table *to, const inlay_table *from)
 {
     const bool unscaled = inlay_row_formats[to->type].optional && to->scales == NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the conversions of rows share: a row and where it goes, its values and their range, and rounding. Numbers are
- * chosen in double, of which float32, float16 and all scales are a part.
+ * Shared by the conversions of rows: source and destination of a row, its values and their range, and rounding. Numbers
+ * are chosen in double, which represents float32, float16 and all scales exactly.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* One row, and where it goes. */
+/* One row, and its destination. */
 struct row {
     const unsigned char *from;          /* float32, any address */
     unsigned char *to, *scales, *zeros; /* null if the table has none */
@@ -55,14 +55,14 @@ static inline double clamped(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* Returns the exponent of a finite number: 2^exponent <= |x| < 2^(exponent + 1). x is no subnormal double; 0 has -1023.
- */
+/* Returns the exponent of a finite number: 2^exponent <= |x| < 2^(exponent + 1). x isn't a subnormal double; 0 has
+   -1023. */
 static inline int exponent_of(double x)
 {
     return (int)(inlay_bits_f64(x) >> 52 & 2047) - 1023;
 }
 
-/* Returns 2^exponent, for exponents of doubles that are no subnormal. */
+/* Returns 2^exponent, for the exponents of normal doubles. */
 static inline double power_of_two(int exponent)
 {
     return inlay_f64_of_bits((uint64_t)(1023 + exponent) << 52);
@@ -101,7 +101,7 @@ static inline unsigned char inlay_e4m3_of(double x)
     return (unsigned char)((unsigned)bits | (unsigned)(inlay_bits_f64(x) >> 63 << 7));
 }
 
-/* Returns the value of an 8-bit float (E4M3) that is no NaN. */
+/* Returns the value of an 8-bit float (E4M3) other than NaN. */
 static inline double inlay_e4m3_value(unsigned char byte)
 {
     const int exponent = byte >> 3 & 15, fraction = byte & 7;
@@ -109,8 +109,8 @@ static inline double inlay_e4m3_value(unsigned char byte)
     return (byte >> 7 ? -magnitude : magnitude) * 0x1p-9;
 }
 
-/* The bits of the largest magnitude that a type can hold: any, 65504 (the largest float16), 2^126, 2688 (6 times the
-   largest E4M3), and without scales 127 and 448. */
+/* The bits of the largest magnitude that a type holds: any, 65504 (the largest float16), 2^126, 2688 (6 times the
+   largest E4M3); without scales, 127 and 448. */
 enum {
     ANY = INT32_MAX,
     BITS_F16 = 0x477fe000,
@@ -120,10 +120,10 @@ enum {
     BITS_448 = 0x43e00000,
 };
 
-/* How the floats of one block become one of a type of ggml, and the largest magnitude that it holds. */
+/* The conversion of one block of floats to a type of ggml, and the largest magnitude that it holds. */
 struct block_type {
     void (*block)(const unsigned char *from, int largest, unsigned char *block);
-    int largest; /* of the numbers that are stored, or of the values that they stand for, by magnitude */
+    int largest; /* of the stored numbers, or of the values that they represent, by magnitude */
     uint32_t limit;
 };
 

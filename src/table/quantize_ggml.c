@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conversion of floats to blocks of ggml's types. Scales follow from minima and maxima. The types of which ggml's
- * reference does the same get its bytes; those of codebooks and superblocks, for which it searches, do not.
+ * Conversion of floats to ggml's blocks. Scales are derived from minima and maxima. Types for which ggml's reference
+ * does the same match it byte for byte. Codebooks and superblocks, for which it searches, don't.
  */
 #include "table/quantize.h"
 
 enum { BLOCK = 32, SUPERBLOCK = 256 };
 
-/* Writes a scale as float16. Returns the inverse of the scale before it is rounded, by which numbers are chosen, or 0
+/* Writes a scale as float16. Returns the reciprocal of the scale before rounding, which is used to choose numbers, or 0
    if it is rounded to 0. */
 static float put_scale(unsigned char *to, float scale)
 {
@@ -28,7 +28,7 @@ static void quantize_q8_0(const unsigned char *from, int largest, unsigned char 
     }
 }
 
-/* Writes `bits` bits of each of n numbers, from bit `from` on: every `bytes` bytes hold 8 / `bits` times as many
+/* Writes `bits` bits of each of n numbers, starting at bit `from`. Every `bytes` bytes hold 8 / `bits` times as many
    numbers, the first ones in their lowest bits. */
 static inline void put_plane(unsigned char *to, size_t bits, size_t bytes, const unsigned char *q, size_t n,
                              size_t from)
@@ -43,8 +43,8 @@ static inline void put_plane(unsigned char *to, size_t bits, size_t bytes, const
         }
 }
 
-/* Writes the numbers from 0 to `most` of a block, (x - least) * inverse + shift without its fraction: their fifth bits,
-   if they have any, then their lower halves, those of columns i and i + 16 in byte i. */
+/* Writes the numbers from 0 to `most` of a block: (x - least) * inverse + shift, truncated. Fifth bits come first, if
+   there are any, then the lower halves, with columns i and i + 16 in byte i. */
 static void put_block(unsigned char *to, const unsigned char *from, float least, float inverse, float shift, int most)
 {
     unsigned char q[BLOCK];
@@ -58,7 +58,7 @@ static void put_block(unsigned char *to, const unsigned char *from, float least,
     put_plane(to + (fifths ? BLOCK / 8 : 0), 4, BLOCK / 2, q, BLOCK, 0);
 }
 
-/* Returns the value with the largest magnitude of a block, the first one of several. */
+/* Returns the value with the largest magnitude in a block, the first one if there are several. */
 static float extreme_of(const unsigned char *from)
 {
     float extreme = 0;
@@ -70,7 +70,7 @@ static float extreme_of(const unsigned char *from)
 }
 
 /* As ggml's quantize_row_q4_0_ref and _q5_0_ref: the value with the largest magnitude becomes -largest, whatever its
-   sign, and numbers are stored plus `largest`. */
+   sign, and numbers are stored with `largest` added. */
 static void quantize_signed(const unsigned char *from, int largest, unsigned char *block)
 {
     const float inverse = put_scale(block, extreme_of(from) / (float)-largest);
@@ -89,7 +89,7 @@ static void quantize_ranged(const unsigned char *from, int largest, unsigned cha
 
 /* ---- Codebooks -------------------------------------------------------------------------------------------------- */
 
-/* Returns the number of the value nearest to x, the first one of two. */
+/* Returns the index of the value nearest to x, the first one of two. */
 static unsigned char nearest_of(const signed char values[16], double x)
 {
     unsigned char best = 0;
@@ -104,8 +104,8 @@ static unsigned char nearest_of(const signed char values[16], double x)
     return best;
 }
 
-/* Writes the numbers of n <= 32 columns, by a step of the values; 0 if the step is 0. Byte i holds those of columns i
-   and i + n / 2. */
+/* Writes the numbers of n <= 32 columns, given the step of the values; 0 if the step is 0. Byte i holds columns i and
+   i + n / 2. */
 static void put_nearest(unsigned char *to, const unsigned char *from, size_t n, const signed char values[16],
                         double step)
 {
@@ -128,8 +128,8 @@ static void quantize_iq4_nl(const unsigned char *from, int largest, unsigned cha
 /* Twice the values of 4-bit floats (E2M1). */
 static const signed char twice_e2m1[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/* As ggml's quantize_row_mxfp4_ref: the power of two below the largest magnitude becomes 4, that below the largest
-   number, so that values beyond 6 become 6. */
+/* As ggml's quantize_row_mxfp4_ref: the power of two of the largest magnitude becomes 4, that of the largest number, so
+   values beyond 6 become 6. */
 static void quantize_mxfp4(const unsigned char *from, int largest, unsigned char *block)
 {
     int e = exponent_of(magnitude_of(range_of(from, 0, BLOCK))) - exponent_of(largest) + 127;
@@ -149,14 +149,14 @@ static void quantize_nvfp4(const unsigned char *from, int largest, unsigned char
 
 /* ---- Superblocks ------------------------------------------------------------------------------------------------ */
 
-/* Returns the smallest float16 that is no less than x >= 0. */
+/* Returns the smallest float16 >= x, for x >= 0. */
 static uint16_t half_at_least(double x)
 {
     const uint16_t half = to_half(x);
     return half_value(half) < x ? (uint16_t)(half + 1) : half;
 }
 
-/* Returns the smallest number of units that is no less than x, which is at most `most`; 0 if the unit is 0. */
+/* Returns the smallest number of units that is at least x, clamped to `most`; 0 if the unit is 0. */
 static unsigned units_of(double x, double unit, unsigned most)
 {
     if (unit == 0)
@@ -165,14 +165,14 @@ static unsigned units_of(double x, double unit, unsigned most)
     return (unsigned)clamped(units < x / unit ? units + 1 : units, 0, most);
 }
 
-/* Returns the number of a value by its step; 0 if the step is 0. */
+/* Returns a value divided by its step, rounded and clamped; 0 if the step is 0. */
 static int number_by_step(double x, double step, int least, int most)
 {
     return step == 0 ? 0 : (int)clamped(nearest(x / step), least, most);
 }
 
-/* Finds the numbers of a superblock from -`most` to `most`, of parts of 16 columns, each with a scale of up to `units`
-   units, and adds `most` + 1. Returns the unit. */
+/* Computes the numbers of a superblock, from -`most` to `most`, plus `most` + 1. Each 16 columns have a scale of up to
+   `units` units. Returns the unit. */
 static uint16_t quantize_symmetric(const unsigned char *from, int most, unsigned units, unsigned char scales[16],
                                    unsigned char q[SUPERBLOCK])
 {
@@ -194,7 +194,7 @@ static void quantize_q3_k(const unsigned char *from, int largest, unsigned char 
     unsigned char q[SUPERBLOCK], scales[16];
     put_half(hmask + 108, 0, quantize_symmetric(from, largest, 31, scales, q));
     for (size_t s = 0; s < 16; s++)
-        scales[s] |= 32; /* what scales are stored with: they have a sign */
+        scales[s] |= 32; /* the bias of stored scales, which are signed */
     put_plane(hmask, 1, 32, q, SUPERBLOCK, 2);
     put_plane(hmask + 32, 2, 32, q, SUPERBLOCK, 0);
     put_plane(hmask + 96, 4, 8, scales, 16, 0);
@@ -209,15 +209,15 @@ static void quantize_q6_k(const unsigned char *from, int largest, unsigned char 
     put_plane(ql + 128, 2, 32, q, SUPERBLOCK, 4);
 }
 
-/* What parts of a superblock share: scales and minima in units, and these. */
+/* The units shared by a superblock, and its scales and minima in units. */
 struct shared {
     uint16_t half, least_half;
     unsigned scales[16], leasts[16];
 };
 
-/* Finds the numbers up to `most` of a superblock of parts of `columns` columns, whose scales and minima have up to
-   `units` units. Minima are at most 0; both they and the steps are rounded away from 0, so that every value lies
-   between the first number and the last. */
+/* Computes the numbers up to `most` of a superblock of parts of `columns` columns, with scales and minima of up to
+   `units` units. Minima are at most 0. Minima and steps are rounded away from 0, so every value is between the first
+   and the last number. */
 static struct shared quantize_with_minima(const unsigned char *from, size_t columns, int most, unsigned units,
                                           unsigned char q[SUPERBLOCK])
 {

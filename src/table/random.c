@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables of random numbers: each element is a quantile at a number that Philox makes of the element's index.
+ * Random tables: each element is a quantile at a Philox number of its index.
  */
 #include "base/arguments.h"
 #include "base/bits.h"
@@ -12,8 +12,8 @@
 
 #include <float.h>
 
-/* A distribution, and the shares of it that lie below, within and above the bounds. Numbers u in (0, 1) are spread over
-   the share within. */
+/* A distribution, and its probabilities below, within and above the bounds. Numbers u in (0, 1) are mapped to the
+   probability within. */
 struct spread {
     inlay_random_kind kind;
     double mean, deviation, low, high;
@@ -25,7 +25,7 @@ static struct spread spread_of(const inlay_random_spec *spec)
     struct spread spread = {spec->kind, spec->mean, spec->deviation, spec->low, spec->high, 0, 1, 0};
     if (spec->kind != INLAY_RANDOM_TRUNCATED_NORMAL)
         return spread;
-    /* Compute each share from the tail that it lies in: there it is small and so has all its digits. */
+    /* Compute each probability from its own tail, where it is small and has all its digits. */
     double low_tail = inlay_normal_below(spec->low < 0 ? spec->low : -spec->low);
     double high_tail = inlay_normal_below(spec->high < 0 ? spec->high : -spec->high);
     spread.below = spec->low < 0 ? low_tail : 1 - low_tail;
@@ -72,7 +72,7 @@ static __attribute__((noinline)) void fill_rows(const inlay_random_spec *spec, u
     }
 }
 
-/* Returns whether x is a number of the range of floats. */
+/* Returns true if x is a number in the range of floats. */
 static bool in_floats(double x)
 {
     return inlay_double_in(x, -(double)FLT_MAX, (double)FLT_MAX);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The checks of sequences.h.
+ * Validation of sequences.
  */
 #include "table/sequences.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sequences of a batch: all of one length, or packed with offsets. The caller's offsets may change after they were
- * validated, so each is loaded once and kept within the tokens.
+ * The sequences of a batch: all of one length, or packed with offsets. The caller's offsets may change after
+ * validation, so each is loaded once and clamped to the tokens.
  */
 #pragma once
 
@@ -9,15 +9,15 @@
 
 struct inlay_sequences {
     size_t count;
-    size_t length;          /* tokens of each; with offsets, of all together, or INLAY_LENGTH_FROM_OFFSETS */
+    size_t length;          /* tokens per sequence; with offsets, total tokens or INLAY_LENGTH_FROM_OFFSETS */
     const int64_t *offsets; /* null, or [count + 1] */
 };
 
-/* Finds how many tokens sequences with offsets, or of a length that only offsets tell, have together, and sets that
-   length. Returns INLAY_OK, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL, or INLAY_ERROR_OFFSETS with *fault. */
+/* Sets *tokens to the total number of tokens of sequences with offsets, and resolves INLAY_LENGTH_FROM_OFFSETS. Returns
+   INLAY_OK, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL, or INLAY_ERROR_OFFSETS with *fault. */
 inlay_status inlay_count_ragged_tokens(struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault);
 
-/* Does the same for any sequences. */
+/* Same for any sequences. */
 static inline inlay_status inlay_count_tokens(struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault)
 {
     if (sequences->offsets != NULL || sequences->length == INLAY_LENGTH_FROM_OFFSETS)
@@ -25,21 +25,21 @@ static inline inlay_status inlay_count_tokens(struct inlay_sequences *sequences,
     return __builtin_mul_overflow(sequences->count, sequences->length, tokens) ? INLAY_ERROR_OVERFLOW : INLAY_OK;
 }
 
-/* The functions below take sequences whose length is known. */
+/* The functions below take sequences with a resolved length. */
 
-/* Checks that offsets begin at 0, never decrease and end at the number of tokens, and that no sequence is longer than
-   `longest_allowed`. Returns INLAY_OK and the longest sequence, or INLAY_ERROR_OFFSETS with *fault. */
+/* Checks that offsets start at 0, never decrease and end at the number of tokens, and that no sequence is longer than
+   `longest_allowed`. Returns INLAY_OK and sets *longest, or returns INLAY_ERROR_OFFSETS with *fault. */
 inlay_status inlay_check_offsets(const struct inlay_sequences *sequences, size_t longest_allowed, size_t *longest,
                                  inlay_fault *fault);
 
-/* Returns the sequence of a token: the last one that begins at or before it. */
+/* Returns the sequence of a token: the last one that starts at or before it. */
 size_t inlay_sequence_at(const struct inlay_sequences *sequences, size_t token);
 
-/* Returns the place of a token, and its id of some kind. */
+/* Returns the location of a token, and its id in `ids`. */
 inlay_fault inlay_fault_at(const struct inlay_sequences *sequences, const void *ids, inlay_id_type type, size_t token);
 
-/* Returns whether the ids of all tokens are in [0, limit); if not, writes the place and the id of the first that is not
-   to *fault. Inlined, since calls of one token notice each of these instructions. */
+/* Returns true if the ids of all tokens are in [0, limit); otherwise sets *fault to the first that isn't. Inlined,
+   since in calls of one token every instruction counts. */
 static inline bool inlay_ids_in(const struct inlay_sequences *sequences, const void *ids, inlay_id_type type,
                                 size_t tokens, size_t limit, inlay_fault *fault)
 {
@@ -56,7 +56,7 @@ static inline size_t inlay_offset_at(const struct inlay_sequences *sequences, si
     return offset < sequences->length ? (size_t)offset : sequences->length;
 }
 
-/* Returns the first token of sequence b, or behind the last sequence the number of tokens. */
+/* Returns the first token of sequence b; after the last sequence, the number of tokens. */
 static inline size_t inlay_first_token(const struct inlay_sequences *sequences, size_t b)
 {
     return sequences->offsets != NULL ? inlay_offset_at(sequences, b) : b * sequences->length;

@@ -8,14 +8,14 @@
 
 #include <string.h>
 
-/* What one row takes in each array of its table. */
+/* The size of one row in each array of its table. */
 struct row_sizes {
     size_t data_bytes;
     size_t scale_bytes; /* 0: the type has no such array */
-    size_t zeros;       /* zero points, which share bytes with those of other rows in INLAY_U4_GROUPED_FLAT; 0: none */
+    size_t zeros;       /* zero points, which share bytes with other rows in INLAY_U4_GROUPED_FLAT; 0: none */
 };
 
-/* Returns these sizes of a table whose type, dim and group are valid. */
+/* Returns the row sizes of a table with valid type, dim and group. */
 static struct row_sizes sizes_of(const inlay_table *table)
 {
     return (struct row_sizes){
@@ -25,9 +25,8 @@ static struct row_sizes sizes_of(const inlay_table *table)
     };
 }
 
-/* Checks that the rows of extent i of a table, or those of a table without extents, have the arrays that their type
-   has, and finds the bytes of these; `arrays` is empty before. Inlined, since calls of one token notice each of these
-   instructions. */
+/* Checks that the rows of extent i, or those of a table without extents, have the arrays of their type, and adds them
+   to `arrays`, which is initially empty. Inlined, since in calls of one token every instruction counts. */
 static inline __attribute__((always_inline)) inlay_status
 check_extent(const inlay_table *table, const struct row_sizes *sizes, size_t i, struct inlay_table_arrays *arrays)
 {
@@ -43,14 +42,14 @@ check_extent(const inlay_table *table, const struct row_sizes *sizes, size_t i, 
     status = inlay_check_rows(extent.scales, rows, sizes->scale_bytes, sizes->scale_bytes, &arrays->scales);
     if (status != INLAY_OK || extent.zeros == NULL)
         return status;
-    /* Zero points are as many as scales, whose bytes did not overflow. */
+    /* There are as many zero points as scales, whose bytes did not overflow. */
     const bool flat = table->type == INLAY_U4_GROUPED_FLAT;
     const size_t pairs = inlay_row_formats[table->type].log2_columns; /* 1: two are in a byte; 0: each has its own */
     const size_t bytes = flat ? (rows * sizes->zeros + 1) / 2 : rows * ((sizes->zeros + pairs) >> pairs);
     return inlay_check_array(extent.zeros, bytes, 1, &arrays->zeros);
 }
 
-/* Returns whether each extent has rows, all of them those of the table, and as many as extent_rows says. */
+/* Returns true if the extents cover the table's rows, each has rows, and their number matches extent_rows. */
 static bool extents_hold_rows(const inlay_table *table)
 {
     size_t before = 0;
@@ -63,9 +62,8 @@ static bool extents_hold_rows(const inlay_table *table)
     return before < table->rows && (table->extent_rows == 0 || table->rows - before <= table->extent_rows);
 }
 
-/* Checks the extents of a table, and finds the bytes of their arrays; `arrays` is empty before. Every call of an n-gram
-   lookup checks hundreds of extents, so what they share has been checked before. Not inlined, as most tables have none.
- */
+/* Checks the extents of a table and adds their arrays to `arrays`, which is initially empty. Every n-gram lookup checks
+   hundreds of extents, so their common fields are checked before. Not inlined, as most tables have no extents. */
 static __attribute__((noinline)) inlay_status check_extents(const inlay_table *table, const struct row_sizes *sizes,
                                                             struct inlay_table_arrays *arrays)
 {
@@ -105,7 +103,7 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
     inlay_status status = in_extents ? check_extents(table, &sizes, arrays) : check_extent(table, &sizes, 0, arrays);
     if (status != INLAY_OK)
         return status;
-    /* In a vocabulary beyond INT64_MAX negative ids would pass for large ones. */
+    /* With a vocabulary beyond INT64_MAX, negative ids would be taken for large ones. */
     const uint64_t vocab = table->vocab;
     size_t end;
     if (__builtin_add_overflow(table->first_row, table->rows, &end) || vocab > INT64_MAX)
@@ -134,7 +132,7 @@ size_t inlay_extent_index(const inlay_table *table, size_t row)
     if (table->extent_rows > 0)
         return row / table->extent_rows;
     size_t first = 0, count = table->extent_count;
-    while (count > 1) { /* the row lies in one of extents [first, first + count) */
+    while (count > 1) { /* the row is in one of extents [first, first + count) */
         const size_t half = count / 2;
         if (row >= table->extents[first + half].first_row) {
             first += half;

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Views of tables: their validation, and where a row lies.
+ * Views of tables: validation, and locating rows.
  */
 #pragma once
 
 #include "base/arguments.h"
 #include "table/element.h"
 
-/* The bytes of a table's arrays. Those that it does not have are empty. Of a table in extents, data, scales and zeros
-   reach from the first to the last byte of these arrays of all extents, and memory between them may be anybody's. */
+/* The bytes of a table's arrays; empty for arrays that it doesn't have. With extents, data, scales and zeros range from
+   the first to the last byte over all extents; memory between them may belong to anything. */
 struct inlay_table_arrays {
     struct inlay_extent data, scales, zeros;
     struct inlay_extent extents; /* the array of inlay_table_extent */
 };
 
-/* Checks the fields of a view of any type and finds the bytes of its arrays. Returns INLAY_OK, or INLAY_ERROR_OPTION,
+/* Checks the fields of a view of any type and sets the ranges of its arrays. Returns INLAY_OK, or INLAY_ERROR_OPTION,
    INLAY_ERROR_SHAPE, INLAY_ERROR_STRIDE, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL. */
 inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arrays *arrays);
 
-/* Returns whether `a` overlaps any of these ranges. If not, it shares no byte with the table. */
+/* Returns true if `a` overlaps any of these ranges. If not, it shares no byte with the table. */
 static inline bool inlay_arrays_overlap(struct inlay_extent a, const struct inlay_table_arrays *arrays)
 {
     return inlay_extents_overlap(a, arrays->data) || inlay_extents_overlap(a, arrays->scales) ||
            inlay_extents_overlap(a, arrays->zeros) || inlay_extents_overlap(a, arrays->extents);
 }
 
-/* Makes these ranges of several tables reach over those of one more. */
+/* Extends the ranges of several tables to include those of another one. */
 static inline void inlay_reach_over_arrays(struct inlay_table_arrays *all, const struct inlay_table_arrays *one)
 {
     inlay_reach_over(&all->data, one->data);
@@ -34,13 +34,13 @@ static inline void inlay_reach_over_arrays(struct inlay_table_arrays *all, const
     inlay_reach_over(&all->extents, one->extents);
 }
 
-/* Returns whether `a` shares a byte with any array of a table that was checked: exactly, also with extents. */
+/* Returns true if `a` shares a byte with any array of a checked table. Exact, even with extents. */
 bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table);
 
-/* Returns the index of the extent that holds a row of a table in extents. */
+/* Returns the index of the extent that holds a row. */
 size_t inlay_extent_index(const inlay_table *table, size_t row);
 
-/* Returns the arrays that hold a row, and the row that they begin with. */
+/* Returns the extent that holds a row. */
 static inline inlay_table_extent inlay_extent_of(const inlay_table *table, size_t row)
 {
     if (__builtin_expect(table->extents == NULL, 1))
@@ -48,21 +48,21 @@ static inline inlay_table_extent inlay_extent_of(const inlay_table *table, size_
     return table->extents[inlay_extent_index(table, row)];
 }
 
-/* Returns whether a table has zero points, as only types of groups can. All of its extents have them, or none. */
+/* Returns true if a table has zero points, which only grouped types can have. All of its extents have them, or none. */
 static inline bool inlay_has_zeros(const inlay_table *table)
 {
     return table->group > 0 && (table->extents != NULL ? table->extents->zeros : table->zeros) != NULL;
 }
 
-/* Where a row lies at a column, which is a multiple of 256 or, of floats, any. */
+/* The address of a row at a column, which is a multiple of 256, or any column of floats. */
 struct inlay_row_place {
     const unsigned char *row, *scales; /* scales: null, or those of the columns from there on */
     const unsigned char *zeros;        /* null, or the array that holds the zero point of that column */
-    size_t zero_at;                    /* its index there, in zero points */
+    size_t zero_at;                    /* its index in `zeros`, counted in zero points */
 };
 
-/* Returns that place. Nothing is checked: the row and the column exist. Nowhere else is it known where a row lies, but
-   in inlay_row_addresses(), for float32 rows in one array. */
+/* Locates a row. Nothing is checked: the row and the column must exist. All code locates rows with it, except
+   inlay_row_addresses() for float32 rows in one array. */
 static inline struct inlay_row_place inlay_row_place(const inlay_table *table, size_t row, size_t column)
 {
     const struct inlay_row_format *format = &inlay_row_formats[table->type];
