@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How functions of this library say what went wrong: they return false, and write a status and a sentence that names
- * file, tensor and values where the caller of the library finds them. Names come from strangers, so that only printable
- * ASCII of them reaches a message.
+ * Error reporting: functions of this library return false, and write a status and a sentence with the file, the tensor
+ * and the values to the caller's inlay_file_error. Names are untrusted, so only printable ASCII reaches a message.
  */
 #pragma once
 
@@ -13,16 +12,16 @@
 /**
  * Writes an error and returns false.
  *
- * @param error   null, or where to write it
+ * @param error   null, or the error to write
  * @param path    of the file, or null
  * @param name    the tensor or key, or null
- * @param format  of a sentence, which follows path and name
+ * @param format  of the sentence after path and name
  */
 bool inlay_file_fail(inlay_file_error *error, inlay_file_status status, const char *path, const char *name,
                      const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/** Writes that the system refused `what`, with errno, and returns false. */
+/** Reports that the system failed to do `what`, with errno. Returns false. */
 bool inlay_file_fail_system(inlay_file_error *error, const char *path, const char *what);
 
-/** Writes that malloc returned null and returns false. */
+/** Reports that malloc returned null. Returns false. */
 bool inlay_file_fail_memory(inlay_file_error *error, const char *path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an inlay_file is. Everything but `reader`, `cap` and `kept` is immutable once the file is open.
+ * The inlay_file handle. Everything except `reader`, `cap` and `kept` is immutable once the file is open.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 struct inlay_file {
     inlay_file_options options;
-    struct inlay_mapping *mappings; /**< [mapping_count], one for each file that holds tensors */
+    struct inlay_mapping *mappings; /**< [mapping_count], one per file with tensors */
     size_t mapping_count;
     struct inlay_catalogue catalogue;
     inlay_file_reader reader; /**< all zero: rows are in memory, and reads do nothing */
@@ -20,10 +20,9 @@ struct inlay_file {
     _Atomic(struct inlay_kept *) kept; /**< memory of views */
 };
 
-/** Returns memory that lives until the file is closed, aligned for pointers; null if there is none. Any number of
-   threads may call it. */
+/** Returns memory that lives until the file is closed, aligned for pointers; null if allocation fails. Thread-safe. */
 void *inlay_file_keep(inlay_file *file, size_t bytes);
 
-/** Begins with nothing resident in the mappings of a file, which must be for reads at random. Nothing is prepared if
-   they are copied or loaded. */
+/** Starts with nothing resident in the mappings of a file, which must be set up for random reads. Does nothing if they
+    are copied or loaded. */
 void inlay_file_start_reads(inlay_file *file);

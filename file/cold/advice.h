@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the pages of a call are requested from the disk before its rows are read. Requesting them makes rows from the
- * disk three to five times faster and rows in memory twenty times slower, and asking the system where they are takes as
- * long as requesting them. So it is learnt from the time that rows take. Here is the decision, without clocks and
+ * Decides if the pages of a call are requested from the disk before its rows are read. Requesting them makes rows on
+ * disk three to five times faster, but rows in memory twenty times slower, and asking the system where they are takes
+ * as long. So the decision is based on measured times. This file has only the decision, without clocks and system
  * calls.
  *
- *     off   calls are judged by the time of their rows; two slow ones in turn, or a slow sample, turn it on
+ *     off   calls are judged by the time of their rows; two slow ones in a row, or a slow sample, turn it on
  *     on    the pages of all rows are requested; every 16th call begins with a sample, which turns it off if none of
  *           its rows was slow
  *
- * A sample is a few rows of a call that are timed one by one. One slow row decides nothing: the system may have
- * interrupted the thread there, for milliseconds perhaps. Large calls begin with a sample also while requests are off.
+ * A sample is a few rows of a call that are timed one by one. A single slow row decides nothing, since the thread may
+ * have been interrupted, for milliseconds even. Large calls begin with a sample while requests are off, too.
  *
- * An inlay_file_reader keeps what was learnt. Programs in C++ see its fields too, so they are no atomic types: the
- * functions below load and store them atomically. No field depends on what another thread wrote to another one.
+ * The state is in an inlay_file_reader. C++ programs include its definition, so its fields aren't atomic types; the
+ * functions below load and store them atomically. No field depends on another field's value from another thread.
  */
 #pragma once
 
@@ -22,17 +22,17 @@
 
 #include <inlay/file.h>
 
-/** A page that takes longer than this came from a disk. One that is in memory and only has to be mapped takes up to
-    6 us, one that is mapped 0.03 to 0.5 us, and one that an SSD delivers 60 to 100 us. */
+/** A page that takes longer than this came from a disk. A mapped page takes 0.03 to 0.5 us, one in memory that must be
+    mapped up to 6 us, and one from an SSD 60 to 100 us. */
 #define INLAY_SLOW_NS 10000
 
 enum {
-    INLAY_ADVICE_PERIOD = 16, /**< calls, of which one is sampled while requests are on */
+    INLAY_ADVICE_PERIOD = 16, /**< calls per sample while requests are on */
     INLAY_ADVICE_SAMPLE = 4,  /**< rows of a sample */
-    INLAY_ADVICE_LARGE = 512, /**< rows of a call that begins with a sample also while requests are off */
+    INLAY_ADVICE_LARGE = 512, /**< rows of a call that begins with a sample even while requests are off */
     INLAY_ADVICE_FIRST = 4,   /**< calls before the first sample of a file */
-    INLAY_ADVICE_TIMED = 4,   /**< pages of a call that is judged while requests are off: of fewer ones the clock takes
-                                 a tenth of the time, and they come little faster together */
+    INLAY_ADVICE_TIMED = 4,   /**< minimum pages of a call that is timed while requests are off: with fewer, the clock
+                                 takes a tenth of the time, and requesting them together gains little */
 };
 
 enum { INLAY_ADVICE_ON = 0, INLAY_ADVICE_OFF = 1, INLAY_ADVICE_OFF_ONCE_SLOW = 2 };
@@ -59,7 +59,7 @@ static inline void inlay_advice_become(inlay_file_reader *reader, uint32_t state
         __atomic_store_n(&reader->state, state, __ATOMIC_RELAXED);
 }
 
-/** Learns from a sample with `slow` slow rows, and returns whether to request the pages of the call. */
+/** Records a sample with `slow` slow rows. Returns true if the pages of the call should be requested. */
 static inline bool inlay_advice_sampled(inlay_file_reader *reader, size_t slow)
 {
     if (slow != 1)
@@ -67,7 +67,7 @@ static inline bool inlay_advice_sampled(inlay_file_reader *reader, size_t slow)
     return inlay_advice_state(reader) == INLAY_ADVICE_ON;
 }
 
-/** Learns from a call whose pages were not requested. */
+/** Records a call whose pages were not requested. */
 static inline void inlay_advice_measured(inlay_file_reader *reader, bool slow)
 {
     const uint32_t state = inlay_advice_state(reader);

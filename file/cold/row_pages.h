@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages on which the rows of a table lie: requesting them from the disk without waiting for them, and reading a
- * byte of each. Ids come from the caller's memory, which other threads may change; each is loaded once and checked
- * where it is used.
+ * The pages of a table's rows: requesting them from the disk without waiting, and reading a byte of each. Ids are in
+ * the caller's memory, which other threads may change; each is loaded once and checked on use.
  */
 #pragma once
 
@@ -24,21 +23,21 @@ struct inlay_rows {
     size_t zero_halves; /**< half bytes of the zero points of a row; 0: the table has none */
 };
 
-/** Returns the rows of a call. Nothing is checked but ids where they are used. */
+/** Returns the rows of a call. Nothing is checked; ids are checked on use. */
 struct inlay_rows inlay_rows_of(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count,
                                 size_t page);
 
-/** Returns whether there is a table, ids can have that type, and there are ids if they are counted. */
+/** Returns true if there is a table, id_type is valid, and ids is not null unless count is 0. */
 bool inlay_rows_are_valid(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count);
 
 /**
- * Requests the pages of rows from `first` on. errno stays.
+ * Requests the pages of rows from `first` on. Preserves errno.
  *
- * @param most   pages to request at most, unless a single row takes more
- * @param pages  the number of pages that were requested is added to it
+ * @param most   maximum number of pages to request, unless a single row takes more
+ * @param pages  the number of requested pages is added to it
  * @return       the index of the first row that was not requested
  */
 size_t inlay_rows_request(const struct inlay_rows *rows, size_t first, size_t most, size_t *pages);
 
-/** Reads a byte of each page of the rows [first, end), and waits for those that the disk has to deliver. */
+/** Reads a byte of each page of the rows [first, end), waiting for those that come from the disk. */
 void inlay_rows_touch(const struct inlay_rows *rows, size_t first, size_t end);

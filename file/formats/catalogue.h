@@ -1,109 +1,110 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tensors and values that the parsers of the formats found, with the memory of their strings. Parsers add them file
- * by file; at the end of each file and of all files the catalogue checks what holds for every format.
+ * The tensors and values found by the parsers of the formats, with the memory of their strings. Parsers add them file
+ * by file. After each file and after all files, the catalogue checks the rules that hold for every format.
  */
 #pragma once
 
 #include "error.h"
 #include "formats/json.h"
 
-/** The bytes of a file, and its name for tensors and messages. */
+/** The bytes of a file, and its path for tensors and messages. */
 struct inlay_source {
     const char *path; /**< lives as long as the catalogue */
     const unsigned char *bytes;
     size_t size;
 };
 
-/** The most that a model may have: without a limit, a header of many empty ones would take many times its bytes. */
+/** Limits of a model: otherwise a header of many empty entries could take many times its size in memory. */
 enum { INLAY_MOST_TENSORS = 1 << 20, INLAY_MOST_VALUES = 1 << 18 };
 
-/** A key whose value is none that settings have: an object, or an array of arrays or of different kinds. */
+/** A key with an unsupported value: an object, or an array of arrays or of mixed kinds. */
 struct inlay_odd_key {
     const struct inlay_odd_key *next;
     const char *key;
     bool is_null;
 };
 
-/** Tensors and values. All zero: empty. Its functions write an error where they return null or false. */
+/** Tensors and values. All zero: empty. Functions that return null or false write an error. */
 struct inlay_catalogue {
     inlay_file_tensor *tensors; /**< [tensor_count], in the order of files and data */
     size_t tensor_count, tensor_room;
-    const inlay_file_tensor **by_name; /**< [name_count] in the order of names, from inlay_catalogue_finish() on */
+    const inlay_file_tensor **by_name; /**< [name_count], sorted by name, after inlay_catalogue_finish() */
     size_t name_count;
-    inlay_file_value *values; /**< [value_count], in the order of keys likewise */
+    inlay_file_value *values; /**< [value_count], sorted by key, after inlay_catalogue_finish() */
     size_t value_count, value_room;
     const struct inlay_odd_key *odd_keys; /**< of config.json, in no order */
     inlay_file_opened *opened;            /**< [opened_count], the files that were read */
     size_t opened_count, opened_room;
-    const char *choice;         /**< which model of a directory was chosen among several, or null */
-    size_t placed_tensors;      /**< whose places were checked: those of all files but the one that is parsed */
+    const char *choice;         /**< the model that was chosen among several in a directory, or null */
+    size_t placed_tensors;      /**< tensors with checked places: those of all files except the one being parsed */
     struct inlay_chunk *chunks; /**< memory of strings and arrays */
-    inlay_file_error *error;    /**< where to write what is wrong; null: nowhere */
-    const char *path;           /**< of the file that was opened last, for errors */
+    inlay_file_error *error;    /**< where errors are written; null: nowhere */
+    const char *path;           /**< of the last opened file, for errors */
 };
 
 /** Releases everything. */
 void inlay_catalogue_release(struct inlay_catalogue *catalogue);
 
-/** Returns memory that lives as long as the catalogue, aligned for int64_t and pointers; null if there is none. */
+/** Returns memory that lives as long as the catalogue, aligned for int64_t and pointers; null if allocation fails. */
 void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes);
 
-/** Returns a copy of a text with a zero behind it, or null. */
+/** Returns a null-terminated copy of a text, or null. */
 char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text);
 
-/** Returns a prefix and what a string of JSON means, with a zero behind them; null bytes if there is no memory. */
+/** Returns a prefix and a decoded JSON string, null-terminated; its bytes are null if allocation fails. */
 struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, const char *prefix,
                                          struct inlay_text string);
 
-/** Adds a tensor of the file that is parsed, whose path inlay_catalogue_place_tensors() sets. False if there is no
-    memory, or there are as many as there may be. */
+/** Adds a tensor of the file being parsed; inlay_catalogue_place_tensors() sets its path. Returns false if allocation
+    fails or there are too many tensors. */
 bool inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue, const inlay_file_tensor *tensor);
 
-/** Adds a value of the file that was opened last, which there must be; likewise. */
+/** Adds a value of the last opened file, which must exist. Returns false as above. */
 bool inlay_catalogue_add_value(struct inlay_catalogue *catalogue, const inlay_file_value *value);
 
-/** Reports the problem of JSON of the file that was opened last, at a byte `of` something: "" or " of the header". The
-    name is null, or what the JSON is of. Returns false. */
+/** Reports the JSON problem of the last opened file, at a byte `of` something: "" or " of the header". The name is
+   null, or that of the JSON's owner. Returns false. */
 bool inlay_catalogue_fail_json(const struct inlay_catalogue *catalogue, const struct inlay_json *json, const char *name,
                                const char *of);
 
-/** Notes a file that was opened. False if there is no memory. */
+/** Records an opened file. Returns false if allocation fails. */
 bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file);
 
 /**
- * Sorts the tensors of a file by their data and moves these to their places. So far they are counted from the first
- * byte of the file, as if the header took no bytes.
+ * Sorts the tensors of a file by their data and moves the data to its final place. Until then, offsets are relative to
+ * the first byte of the file, as if the header took no bytes.
  *
- * @param data       where the data of tensors begin in the file
- * @param alignment  tensors begin at the next multiple of it, counted from `data`, behind the one before
- * @param to_end     whether they must reach to the end of the file
- * @return false with INLAY_FILE_ERROR_RANGE for an overlap or a hole, and with INLAY_FILE_ERROR_TRUNCATED for data
- *         behind the end of the file
+ * @param data       offset of the tensor data in the file
+ * @param alignment  each tensor starts at the next multiple of it after the previous one, counted from `data`
+ * @param to_end     true if the tensors must reach the end of the file
+ * @return false with INLAY_FILE_ERROR_RANGE for overlaps or gaps, and with INLAY_FILE_ERROR_TRUNCATED for data past the
+ *         end of the file
  */
 bool inlay_catalogue_place_tensors(struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
                                    uint64_t alignment, bool to_end);
 
-/** Ends all files: sorts names and keys. INLAY_FILE_ERROR_DUPLICATE if two tensors have the same name, or a file has a
-    key twice. Of a key that several files have, the value of the first stays. */
+/** Finishes all files: sorts names and keys. Reports INLAY_FILE_ERROR_DUPLICATE if two tensors have the same name, or a
+    key occurs twice in a file. If several files have a key, the first one's value is kept. */
 bool inlay_catalogue_finish(struct inlay_catalogue *catalogue);
 
-/** Adds tensors that an index names and its files lack, from inlay_catalogue_finish() on: their data are null, and type
-    ends the sentence "the index says that this file holds it, and the file ". They replace tensors of the same name in
-    `by_name`, of which `bytes` is then 1 + the index. */
+/** Adds tensors that are in an index but missing from their files, after inlay_catalogue_finish(). Their data is null,
+    and type ends the sentence "the index says that this file holds it, and the file ". They replace tensors of the same
+    name in `by_name`; their `bytes` is 1 + the index of the replaced one. */
 bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, inlay_file_tensor *absent, size_t count);
 
-/** Returns true unless a tensor is absent; then writes INLAY_FILE_ERROR_MISSING. */
+/** Returns true if a tensor is present; otherwise reports INLAY_FILE_ERROR_MISSING. */
 bool inlay_catalogue_check(const inlay_file_tensor *tensor, inlay_file_error *error);
 
-/** Returns the tensor of that name, or null, from inlay_catalogue_finish() on. It may be absent. Null has none. */
+/** Finds a tensor by name, after inlay_catalogue_finish(). Returns null if there is none or name is null. It may be
+    absent from its file. */
 const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name);
 
-/** Returns the index in by_name of the first name that is not before a prefix [size]. */
+/** Returns the index in by_name of the first name that doesn't sort before a prefix [size]. */
 size_t inlay_catalogue_first(const struct inlay_catalogue *catalogue, const char *prefix, size_t size);
 
-/** Returns the value of that key, or null, from inlay_catalogue_finish() on. */
+/** Finds a value by key, after inlay_catalogue_finish(). Returns null if there is none. */
 const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *catalogue, const char *key);
 
-/** Returns the value of that key in the file that was opened last, or null, until inlay_catalogue_finish(). */
+/** Finds a value by key in the last opened file, before inlay_catalogue_finish(). Returns null if there is none. */
 const inlay_file_value *inlay_catalogue_last_value(const struct inlay_catalogue *catalogue, const char *key);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parsers of the formats: bytes of a file become tensors and values of a catalogue. They check everything that a
- * header says against the bytes that are there, read none of the data of tensors, and open no files. Each returns false
- * with the error of the catalogue.
+ * The parsers of the formats, which turn a file's bytes into tensors and values of a catalogue. They check everything
+ * in the header against the actual bytes, read no tensor data and open no files. Each returns false with the
+ * catalogue's error.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 /** Returns true if a file of this name is usually a pickle. */
 bool inlay_is_pickle(const char *name);
 
-/** Recognises the format of a file by its first bytes, and parses it. INLAY_FILE_ERROR_KIND if it is none. */
+/** Detects the format of a file by its first bytes, and parses it. Reports INLAY_FILE_ERROR_KIND for other formats. */
 bool inlay_parse_model(struct inlay_catalogue *catalogue, const struct inlay_source *source);
 
 /** Parses a safetensors file: u64 N, N bytes of JSON, data. */
@@ -27,9 +27,8 @@ bool inlay_parse_safetensors(struct inlay_catalogue *catalogue, const struct inl
 /** Parses a GGUF file of version 2 or 3. */
 bool inlay_parse_gguf(struct inlay_catalogue *catalogue, const struct inlay_source *source);
 
-/** Parses a file of NumPy's, which becomes one tensor with the name "data". */
+/** Parses a NumPy file, which becomes one tensor named "data". */
 bool inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_source *source);
 
-/** Parses a config.json: its numbers, strings, truth values and plain arrays become values with the prefix "config.".
- */
+/** Parses a config.json: its numbers, strings, booleans and plain arrays become values with the prefix "config.". */
 bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A layer while it is made from a checkpoint: layer.c finds its family (models.h), terms.c carries out the rules of the
- * family, a term of the layer each. A term changes the spec and adds to the report where it is from.
+ * Builds a layer from a checkpoint: layer.c finds its family (models.h), and terms.c applies the family's rules, one
+ * per term of the layer. Each term changes the spec and adds its source to the report.
  */
 #pragma once
 
@@ -16,15 +16,15 @@ struct inlay_file_layer {
     inlay_tuning tuning;
     inlay_sinusoid *sinusoid;
     inlay_file_table tokens, positions, segments;
-    float *converted[INLAY_MOST_CONVERTED]; /**< vectors that the file has in other types */
+    float *converted[INLAY_MOST_CONVERTED]; /**< vectors that were converted from other types */
     size_t converted_count;
     int64_t start;
-    struct inlay_model_step following[INLAY_MOST_FOLLOWING]; /**< named as in the file; no `before` */
+    struct inlay_model_step following[INLAY_MOST_FOLLOWING]; /**< with the file's tensor names; no `before` */
     size_t following_count;
     struct inlay_report report;
 };
 
-/** A layer that is being made. */
+/** A layer under construction. */
 struct inlay_layer_builder {
     struct inlay_found_model found;
     const char *tokens_name;         /**< of the tensor with the token table, from inlay_build_tokens() on */
@@ -34,8 +34,8 @@ struct inlay_layer_builder {
     inlay_file_error *error;
 };
 
-/** Finds the token table and begins the spec. */
+/** Finds the token table and starts the spec. */
 bool inlay_build_tokens(struct inlay_layer_builder *builder);
 
-/** Adds the other terms of the layer, without those that it ends before. */
+/** Adds the other terms of the layer, except those that it ends before. */
 bool inlay_build_terms(struct inlay_layer_builder *builder);

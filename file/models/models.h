@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Families of models and their input layers, as data: what a family's tensors are called, and which rules lead from
- * them and a few numbers of the configuration to a layer. A family is one entry of the table in models.c; layer.c
- * and terms.c carry out its rules and know no family.
+ * Model families and their input layers, as data: the names of a family's tensors, and the rules that derive a layer
+ * from them and a few numbers of the configuration. A family is one entry of the table in models.c; layer.c and terms.c
+ * apply its rules and contain nothing specific to a family.
  */
 #pragma once
 
 #include "models/settings.h"
 
-/** Names of tensors, without the prefix that all of them share. Null: the layer has no such term. A tensor whose name
-    begins with ? may be absent. The part "decoder" has "decoder." where a name has "encoder." at its beginning. */
+/** Names of tensors, without their common prefix. Null: the layer has no such term. A tensor whose name starts with ?
+   is optional. For the part "decoder", a leading "encoder." of a name is replaced by "decoder.". */
 struct inlay_model_names {
     const char *tokens, *positions, *segments;
     const char *gamma, *beta;      /**< of the norm */
-    const char *mapping, *weights; /**< of static embeddings, which may lack them: the row and factor of each id */
+    const char *mapping, *weights; /**< of static embeddings, optional: row and factor of each id */
 };
 
-/** How the factor of token rows is found. */
+/** How the scale of token rows is found. */
 enum inlay_model_scale {
     INLAY_MODEL_SCALE_ONE,      /**< 1 */
     INLAY_MODEL_SCALE_FLAG,     /**< sqrt(dim) if the key is true, else 1 */
     INLAY_MODEL_SCALE_NUMBER,   /**< the number of the key */
     INLAY_MODEL_SCALE_SQRT,     /**< sqrt(dim), in the type of the table if that is a 16-bit one, as Gemma has it */
-    INLAY_MODEL_SCALE_SQRT_KEY, /**< likewise the square root of the number of the key, which divides dim */
+    INLAY_MODEL_SCALE_SQRT_KEY, /**< same, with the square root of the key's number, which divides dim */
 };
 
-/** What a layer may have behind its token rows, and the end of it. */
+/** The terms that a layer can have after its token rows, and its end. */
 enum inlay_model_term {
     INLAY_MODEL_END,
     INLAY_MODEL_SEGMENTS,
@@ -34,7 +34,7 @@ enum inlay_model_term {
     INLAY_MODEL_TERMS
 };
 
-/** What a model does between its layer and its first block, and inlay does not: "projection", "norm" and so on. */
+/** A step of the model between its layer and its first block that inlay doesn't do: "projection", "norm" and so on. */
 struct inlay_model_step {
     const char *what;
     const char *tensor;           /**< the step is there if this tensor is; null: always. A name as those above */
