@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# The public ABI against its record in abi/: what abidiff finds of the types and functions of the public headers.
-# CONTRIBUTING.md says which changes are allowed.
+# Compares the public ABI with its record in abi/: the types and functions of the public headers, as abidiff finds them.
+# CONTRIBUTING.md lists the changes that are allowed.
 
-# What is broken on purpose in a copy, to see that the comparison fails: what, in which file, by which command of sed.
+# Deliberate breaks in a copy, to check that the comparison fails: description, file, sed command.
 abi_defects=(
     "two fields of inlay_batch change places|include/inlay/layer.h|\
 s/^    inlay_id_type id_type; /    float dropout; /; t; s/^    float dropout; /    inlay_id_type id_type; /"
@@ -12,8 +12,8 @@ s/^    inlay_id_type id_type; /    float dropout; /; t; s/^    float dropout; / 
     "an array inside a struct of libinlay-file is longer|include/inlay/file.h|s/INLAY_FILE_RANK 8/INLAY_FILE_RANK 9/"
 )
 
-# dump_abi DIRECTORY: builds the libraries of the current folder there, with debug information, and writes what users
-# can see of them to DIRECTORY/*.abi. SIMD kernels export nothing, and their debug information would take minutes.
+# dump_abi DIRECTORY: builds the libraries of the current folder in it, with debug information, and writes their public ABI to
+# DIRECTORY/*.abi. SIMD kernels export nothing, and their debug information would take minutes.
 dump_abi() {
     local library
     CC=gcc CFLAGS='' CPPFLAGS='' LDFLAGS='' configure "$1" -Doptimization=0 -Ddebug=true -Dunity=on -Dunity_size=1000 \
@@ -25,7 +25,7 @@ dump_abi() {
     done
 }
 
-# compare_abi DIRECTORY: prints how the dumps in DIRECTORY differ from those in abi/. 4 and more: they do.
+# compare_abi DIRECTORY: prints the differences between the dumps in DIRECTORY and those in abi/. Returns 4 or more if any.
 compare_abi() {
     local library found status=0
     for library in libinlay libinlay-file; do
@@ -40,7 +40,7 @@ public_types() {
     sed -n 's/^} \(inlay_[a-z0-9_]*\);$/\1/p' include/inlay/*.h
 }
 
-# lacks_types DIRECTORY: prints public types that no dump in DIRECTORY describes, as no exported function leads to them.
+# lacks_types DIRECTORY: prints public types that no dump in DIRECTORY describes, since no exported function uses them.
 lacks_types() {
     local type
     public_types | while read -r type; do
@@ -48,7 +48,7 @@ lacks_types() {
     done
 }
 
-# Breaks the ABI of a copy on purpose, in each of these ways, and counts what the comparison does not find.
+# Breaks the ABI of a copy in each of these ways, and counts the breaks that the comparison misses.
 break_abi() {
     local copy=$1 defect what file expression status
     rm -rf "$copy"

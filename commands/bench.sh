@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# The benchmark harness, its kept runs, and other frameworks beside it.
+# The benchmark harness, its kept runs, and benchmarks of other frameworks.
 
-# Prints a Python that has matplotlib: the first python3 in PATH need not be Debian's.
+# Prints a Python with matplotlib: the first python3 in PATH may not be Debian's.
 python_that_draws() {
     local python
     for python in python3 /usr/bin/python3; do
@@ -62,7 +62,7 @@ results() {
     python3 bench/saved.py table bench/results docs/performance.md "$@"
 }
 
-# PyTorch's compiler needs g++, and Python's headers.
+# PyTorch's compiler needs g++ and Python's headers.
 peers() {
     need_to_build python3-venv g++ python3-dev
     configure build

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Build directories and their tests: the two commands of the README, and the same on other settings and emulated CPUs.
+# Build directories and their tests: the two commands of the README, also with other settings and on emulated CPUs.
 
-# configure DIRECTORY OPTION...: makes the build directory, with only the library and the tool. One that exists keeps its
+# configure DIRECTORY OPTION...: creates a build directory with only the library and the command. An existing one keeps its
 # options unless others are given.
 configure() {
     local directory=$1 again=()
@@ -60,7 +60,7 @@ build_and_test() {
     run_tests "$directory" "$@"
 }
 
-# The ISA whose kernels this machine chooses.
+# Prints the ISA whose kernels this machine selects.
 best_isa() {
     case "$(uname -m) $(grep -m 1 ^flags /proc/cpuinfo) " in
     aarch64*) echo neon ;;
@@ -70,11 +70,11 @@ best_isa() {
     esac
 }
 
-# What a change in src/ can break, in seconds: a library of one ISA beside scalar, the suite `quick` of tests/, and the suite
-# `kernels` if those or tests were compiled since it passed.
+# A check of changes in src/, in seconds: a library of one ISA plus scalar, the suite `quick` of tests/, and the suite
+# `kernels` if kernels or tests were compiled since it last passed.
 quick() {
     need_to_test
-    # Bits do not depend on optimisation, and kernels compile five times as fast with less of it.
+    # Results don't depend on optimization, and kernels compile five times as fast with less of it.
     configure build-quick -Doptimization=1 -Dtests=enabled -Dtool=disabled -Dfile=disabled -Ddefault_library=static \
         "-Disas=$(best_isa)"
     say "building build-quick"
@@ -100,7 +100,7 @@ demo() {
     say "the picture is in build/demo.png"
 }
 
-# A command of its own, since MPI is large: `test` skips these programs where MPI is not installed.
+# A separate command, since MPI is large: `test` skips these programs if MPI is not installed.
 mpi() {
     need_to_test libopenmpi-dev openmpi-bin
     configure build
@@ -117,7 +117,7 @@ emulate() {
     enable build tests
     build build
     say "running the tests on an emulated $1, which must choose $2"
-    # Tests that are scripts would run their interpreter under emulation: they only run on the real CPU.
+    # Tests that are scripts would run their interpreter under emulation, so they only run on the real CPU.
     local tests=("${@:3}")
     [ $# -gt 2 ] || tests=(dispatch {backward,environment,features,golden,layer,promises}-"$2")
     WRAPPED_BY=qemu-x86_64 INLAY_TEST_BEST=$2 run_tests build --wrapper "qemu-x86_64 -cpu $1" "${tests[@]}"

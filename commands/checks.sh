@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What a run of the tests is too short for: entries judged by MPFR, fuzzers, counts of instructions, defects
-# made on purpose and at random.
+# Checks that take longer than the tests: comparison with MPFR, fuzzers, instruction counts, deliberate and random defects.
 
 verify() {
     need_to_test
@@ -11,8 +10,8 @@ verify() {
     build/tests/verify --entries 1e8 --processes "$(nproc)" "$@"
 }
 
-# Makes the build folder of clang's sanitizers, for tests and fuzzers. Kernels take minutes to compile there, and all ISAs
-# share their bodies: one of vectors beside the scalar ones.
+# Builds with clang's sanitizers, for tests and fuzzers. Kernels take minutes to compile there, and all ISAs share their code:
+# one SIMD ISA plus scalar is enough.
 configure_sanitized() {
     CC=clang CXX=clang++ need_to_test
     CC=clang CXX=clang++ configure build-sanitize -Dtests=enabled -Dfuzz=enabled -Ddebug=true -Doptimization=1 -Disas=avx2,neon \
@@ -29,7 +28,7 @@ sanitize() {
     run_tests build-sanitize "$@"
 }
 
-# fuzz [SECONDS [TARGET...]]: runs each target as long, as many at a time as there are cores.
+# fuzz [SECONDS [TARGET...]]: runs each target for that time, as many in parallel as there are cores.
 fuzz() {
     local seconds=${1:-60} targets=("${@:2}") folder=build-sanitize programs=() target
     [ ${#targets[@]} -gt 0 ] || targets=(forward ngram gguf model npy safetensors spec)
@@ -50,7 +49,7 @@ fuzz() {
     print_counts
 }
 
-# fuzz_target TARGET FOLDER SECONDS: fuzzes, prints what was run, and the end of the log if something was found.
+# fuzz_target TARGET FOLDER SECONDS: fuzzes, prints what ran, and the end of the log if something was found.
 fuzz_target() {
     local log=$2/$1.log length=2000 closed=0
     case $1 in
@@ -67,7 +66,7 @@ fuzz_target() {
     fi
 }
 
-# instructions [--update]: the test of that name, which release builds have. `test` skips it where valgrind is not installed.
+# instructions [--update]: the test of that name, in a release build. `test` skips it if valgrind is not installed.
 instructions() {
     local status=0
     need_to_test valgrind

@@ -1,24 +1,24 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# The tests with each compiler that Debian has: those of this system, and those of another Debian in a folder of its own,
-# by roots.sh. Mounts last as long as the command that runs inside.
+# Runs the tests with each of Debian's compilers: those of this system, and those of another Debian in its own folder, set up
+# by roots.sh. Mounts last as long as the command inside.
 
-# need_root SUITE: installs that Debian in its folder, unless it is there. Delete the folder to get newer packages.
+# need_root SUITE: installs that Debian in its folder, unless it exists. Delete the folder to get newer packages.
 need_root() {
     local root=${INLAY_ROOTS:-$PWD/build-roots}/$1
     [ ! -e "$root/installed" ] || return 0
     [ "$(id -u)" = 0 ] || complain "only root can install another Debian in a folder and enter it" || exit
     install_root "$1" "$root"
-    # No page of a manual is read there, and nothing is lost if the machine stops meanwhile.
+    # No manual pages are needed, and nothing is lost if the machine stops meanwhile.
     printf 'path-exclude=/usr/share/%s/*\n' doc info locale man >"$root/etc/dpkg/dpkg.cfg.d/inlay"
     printf 'force-unsafe-io\n' >>"$root/etc/dpkg/dpkg.cfg.d/inlay"
-    # Without a cache of what was downloaded, and from mirrors that lag behind too.
+    # Without a cache of downloads, and also from outdated mirrors.
     printf '%s "false";\n' APT::Keep-Downloaded-Packages Acquire::Check-Valid-Until >"$root/etc/apt/apt.conf.d/inlay"
     mkdir -p "$root/inlay"
     touch "$root/installed"
 }
 
-# in_root SUITE COMMAND...: runs a command in these sources as that Debian's root sees them.
+# in_root SUITE COMMAND...: runs a command in these sources, with that Debian as the root.
 in_root() {
     local root=${INLAY_ROOTS:-$PWD/build-roots}/$1
     shift
@@ -32,12 +32,12 @@ in_root() {
     ' bash "$root" "$@"
 }
 
-# compilers_of COMMAND...: the compilers that Debian offers there, of the versions that are supported; COMMAND runs apt.
+# compilers_of COMMAND...: prints the supported versions of compilers that Debian offers; COMMAND runs apt.
 compilers_of() {
     "$@" apt-cache pkgnames | grep -E '^(gcc-1[1-9]|clang-1[4-9]|(gcc|clang)-[2-9][0-9])$' | sort -V
 }
 
-# install_compiler COMPILER COMMAND...: installs a compiler where COMMAND runs programs.
+# install_compiler COMPILER COMMAND...: installs a compiler; COMMAND runs programs in its root.
 install_compiler() {
     # shellcheck disable=SC2016,SC2046
     "${@:2}" bash -euc '. commands/packages.sh; need "$@"' bash $(packages_of "$1")
@@ -74,7 +74,7 @@ compilers() {
             table+=("0 passed, 0 failed, 1 skipped: $compiler, which apt cannot install")
             continue
         fi
-        # A process of its own, so that a compiler that fails leaves the others to run.
+        # A separate process, so other compilers still run if one fails.
         count "${inside[@]}" env CC="$compiler" CXX="$cxx" ./dev test "build-${suite:+$suite-}$compiler" -Dwerror=true \
             -- "${tests[@]}"
         version=$("${inside[@]}" "$compiler" --version | head -n 1) || version="$compiler, which does not run"

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Which lines and branches the tests run, counted by gcov, in a build of gcc without optimisation, whose branches are
-# those of the source.
+# Line and branch coverage of the tests by gcov, with gcc and without optimization, so branches match the source.
 
 # list_tests SUITE...: prints the names of the tests of build-coverage in these suites.
 list_tests() {
@@ -20,13 +19,13 @@ coverage() {
     # gcc takes 6 GB for the kernels of one ISA.
     build $directory -j "$(awk -v cores="$(nproc)" '/^MemAvailable/ { jobs = int($2 / 6e6) }
         END { print jobs < 1 ? 1 : jobs < cores ? jobs : cores }' /proc/meminfo)"
-    # Those of an earlier run, some of objects that were compiled again since.
+    # Data of an earlier run, possibly of objects that have been recompiled.
     find $directory -name '*.gcda' -delete
     say "running the tests of $directory"
-    # The rest of the library runs on one ISA as on another, and scalar kernels run beside those of each.
+    # The rest of the library is the same for every ISA, and scalar kernels run too.
     tests=$(list_tests avx2 api file tool | grep -vE '^(features|verify)-' &&
         list_tests avx512 portable | grep -E '^(backward|embed|golden|layer|ngram|norm|quantised|sinusoid)-')
-    # Under a limit of the size of files gcov cannot write its own either; it must not say so on standard error.
+    # With a limit on file sizes, gcov can't write its own files either; ignore its message on standard error.
     # shellcheck disable=SC2086
     INLAY_TOOL_SECONDS=300 GCOV_ERROR_FILE=/dev/null run_tests $directory $tests || status=1
     say "coverage, by tests/coverage.txt"

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Builds for other CPUs and another C library, and what is made of them.
+# Builds for other CPUs and another C library, and their tests.
 
-# need_to_cross PACKAGE...: the cross compiler for 64-bit ARM, the library that inlay needs there, and these packages.
+# need_to_cross PACKAGE...: installs the cross compiler for 64-bit ARM, the library that inlay needs there, and these packages.
 need_to_cross() {
     if [ "$(dpkg --print-architecture)" != arm64 ] && ! dpkg --print-foreign-architectures | grep -qx arm64; then
         as_root "dpkg --add-architecture arm64"
@@ -26,7 +26,7 @@ cross() {
     esac
 }
 
-# configure_arm PACKAGE...: makes build-aarch64, with tests.
+# configure_arm PACKAGE...: creates build-aarch64, with tests.
 configure_arm() {
     need_to_cross qemu-user check:arm64 libmpfr-dev:arm64 libmd-dev:arm64 "$@"
     configure build-aarch64 --cross-file cross/aarch64-linux-gnu.ini
@@ -42,15 +42,15 @@ cross_aarch64() {
     run_tests build-aarch64 "$@"
 }
 
-# cross_bits NAME TRIPLET EMULATOR PACKAGE...: builds for a CPU with portable and scalar kernels only, which need no SLEEF:
-# the cross compiler brings all that is needed, and dpkg needs no other architecture.
+# cross_bits NAME TRIPLET EMULATOR PACKAGE...: builds for a CPU with portable and scalar kernels only, which don't need SLEEF:
+# the cross compiler is enough, and dpkg needs no other architecture.
 cross_bits() {
     local name=$1 triplet=$2 emulator=$3 directory=build-$1
     shift 3
     need_to_build "gcc-$triplet" qemu-user "$@"
     configure build
     build build tools/inlay
-    # The portable kernels take minutes to compile with -O3 where registers hold no vectors. Bits do not depend on that.
+    # Without vector registers, portable kernels take minutes to compile with -O3. Results don't depend on it.
     configure "$directory" --cross-file "cross/$triplet.ini" -Dwerror=true -Doptimization=1
     say "building $directory"
     build "$directory"
@@ -65,8 +65,8 @@ cross_bits() {
     echo "2 passed, 0 failed, 0 skipped"
 }
 
-# The tests with the C library musl, which are linked with static libraries made for it. Kernels have polynomials instead of
-# SLEEF's sincospi. The suites of the tool and of installed libraries expect glibc's messages, and SLEEF.
+# Tests with musl, linked with static libraries made for it. Kernels use polynomials instead of SLEEF's sincospi. The suites of
+# the command and of installed libraries are skipped, since they expect glibc's messages and SLEEF.
 cross_musl() {
     local prefix=$PWD/build-sources/musl
     need_to_build musl-tools check libmpfr-dev libmd-dev make m4 xz-utils curl binutils
@@ -84,8 +84,8 @@ cross_musl() {
     run_tests build-musl "$@"
 }
 
-# What can be seen of macOS without its SDK: the core compiles for it, with the headers of musl instead, links by the rules
-# of its linker, calls only what its C library has, and exports the public functions alone. Nothing runs.
+# A check for macOS without its SDK: the core compiles for it, with musl's headers, links by the rules of its linker, calls only
+# functions of its C library, and exports only the public functions. Nothing runs.
 cross_macos() {
     need clang-19 lld-19 llvm-19 musl-tools git
     local folder=build-macos source flags name
@@ -103,7 +103,7 @@ cross_macos() {
     ld64.lld-19 -arch arm64 -platform_version macos 13.0 13.0 -dylib -undefined dynamic_lookup "$folder"/*.o \
         -o "$folder/libinlay.dylib"
     llvm-nm-19 --undefined-only --just-symbol-name "$folder/libinlay.dylib" | sed 's/^_//' | sort -u >"$folder/called"
-    # musl's name of errno is not that of macOS, which has it all the same.
+    # musl's name of errno differs from macOS's.
     tr ' ' '\n' >"$folder/known" <<<"__errno_location __stack_chk_fail __stack_chk_guard bzero close dyld_stub_binder free \
 fstat getenv issetugid madvise malloc memchr memcmp memcpy memmove memset memset_pattern16 open read snprintf strchr strcmp \
 strcspn strlen strncmp strspn sysconf vsnprintf"
@@ -116,8 +116,8 @@ strcspn strlen strncmp strspn sysconf vsnprintf"
     echo "1 passed, 0 failed, 0 skipped"
 }
 
-# Meson must refuse hosts whose results would be wrong, and say why; each line is a host, its compiler, its cpu_family, its
-# endianness, options of the compiler, and what Meson must say.
+# Meson must reject hosts whose results would be wrong, with a reason. Each line has a host, its compiler, cpu_family and
+# endianness, compiler options, and Meson's message.
 cross_refused() {
     need meson ninja-build gcc libc6-dev gcc-s390x-linux-gnu gcc-i686-linux-gnu libc6-dev-s390x-cross libc6-dev-i386-cross
     local name compiler family endian option sentence

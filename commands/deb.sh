@@ -1,11 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Debian's packages: built in one root of Debian 12 (roots.sh), and installed and tested in another, which is
-# bare. Both are folders below build-deb/ that chroot enters. What is mounted there only this command sees, and it is gone
-# when the command ends, however it ends.
+# Debian packages: built in one root of Debian 12 (roots.sh), then installed and tested in another, bare one. Both are folders
+# below build-deb/, used by chroot. Their mounts are private to this command and are gone when it ends, however it ends.
 
 deb_release=bookworm
-# What the first root has beside the packages that debian/control names for the build.
+# Packages of the first root besides debian/control's build dependencies.
 deb_tools="lintian"
 
 deb() {
@@ -30,8 +29,8 @@ deb() {
     print_counts
 }
 
-# deb_step NAME COMMAND...: runs a command, keeps its output in build-deb/logs, shows it if it fails, and counts the result;
-# 77 is a skip.
+# deb_step NAME COMMAND...: runs a command, logs its output in build-deb/logs, shows it if it fails, and counts the result; 77
+# is a skip.
 deb_step() {
     local name=$1 status=0 log
     shift
@@ -50,7 +49,7 @@ deb_step() {
     esac
 }
 
-# deb_unmount FOLDER: unmounts everything below it, the last mount first.
+# deb_unmount FOLDER: unmounts everything below it, last mount first.
 deb_unmount() {
     local point
     awk -v folder="$1/" 'index($2, folder) == 1 { print $2 }' /proc/mounts | tac | while read -r point; do
@@ -58,12 +57,12 @@ deb_unmount() {
     done
 }
 
-# deb_remove ROOT: removes a root, in which nothing is mounted any more.
+# deb_remove ROOT: removes a root without mounts.
 deb_remove() {
     deb_unmount "$1" && rm -rf --one-file-system "$1"
 }
 
-# deb_mount ROOT ARCHIVES: mounts what programs expect, and the folder where apt keeps the packages that it downloaded.
+# deb_mount ROOT ARCHIVES: mounts the usual file systems, and the folder of apt's downloaded packages.
 deb_mount() {
     mount -t proc proc "$1/proc"
     mount -t sysfs -o ro sysfs "$1/sys"
@@ -72,7 +71,7 @@ deb_mount() {
     mount --bind "$2" "$1/var/cache/apt/archives"
 }
 
-# deb_run ROOT COMMAND...: runs a command as root there, in a clean environment.
+# deb_run ROOT COMMAND...: runs a command as root in it, with a clean environment.
 deb_run() {
     local root=$1
     shift
@@ -80,7 +79,7 @@ deb_run() {
         chroot "$root" "$@"
 }
 
-# as_user ROOT FOLDER COMMAND...: runs a command in a folder there, without privileges.
+# as_user ROOT FOLDER COMMAND...: runs a command in a folder of it, without privileges.
 as_user() {
     local root=$1 folder=$2
     shift 2
@@ -88,8 +87,8 @@ as_user() {
     deb_run "$root" runuser -u somebody -- env HOME=/home/somebody sh -c 'cd "$0" && exec "$@"' "$folder" "$@"
 }
 
-# deb_sources FOLDER VERSION: puts the sources, as they are in this folder, into FOLDER/source, and all but debian/ also
-# into a tarball, as that of a release.
+# deb_sources FOLDER VERSION: copies the sources of this folder to FOLDER/source, and all except debian/ to a tarball, as for a
+# release.
 deb_sources() {
     local folder=$1 version=$2 listed
     listed=$(sed -n "s/^  version: '\(.*\)',\$/\1/p" meson.build)
@@ -102,7 +101,7 @@ deb_sources() {
         --transform "s,^\\.,inlay-$version," -czf "$folder/packages/inlay_$version.orig.tar.gz" .
 }
 
-# deb_base FOLDER: makes the tarball of the smallest Debian, once.
+# deb_base FOLDER: creates the tarball of a minimal Debian, once.
 deb_base() {
     local folder=$1
     [ ! -e "$folder/$deb_release.tar" ] || return 0
@@ -114,7 +113,7 @@ deb_base() {
     deb_remove "$folder/new"
 }
 
-# deb_root FOLDER NAME: replaces a root by a fresh one and mounts what programs expect.
+# deb_root FOLDER NAME: replaces a root by a fresh one and mounts the usual file systems.
 deb_root() {
     deb_remove "$1/$2"
     mkdir "$1/$2"
@@ -122,7 +121,7 @@ deb_root() {
     deb_mount "$1/$2" "$1/archives"
 }
 
-# deb_build_root FOLDER: makes the root that builds, unless it is there and debian/control still asks for the same.
+# deb_build_root FOLDER: creates the build root, unless it exists and debian/control is unchanged.
 deb_build_root() {
     local folder=$1 wanted
     wanted=$(sed -n '/^Build-Depends:/,/^$/p' debian/control && echo "$deb_tools")
@@ -142,7 +141,7 @@ deb_build_root() {
     echo "$wanted" >"$folder/build.stamp"
 }
 
-# deb_build FOLDER VERSION: builds source and binary packages, without privileges, and leaves them in FOLDER/packages.
+# deb_build FOLDER VERSION: builds source and binary packages, without privileges, in FOLDER/packages.
 deb_build() {
     local folder=$1 work=$1/build/build
     rm -rf "$work" &&
@@ -155,8 +154,8 @@ deb_build() {
     find "$work" -maxdepth 1 -type f -exec cp -t "$folder/packages" {} +
 }
 
-# deb_bare FOLDER: installs the packages in a bare root and uses them; then the tests of debian/tests, each with the
-# packages that it names.
+# deb_bare FOLDER: installs the packages in a bare root and uses them, then runs the tests of debian/tests, each with its own
+# packages.
 deb_bare() {
     local folder=$1 root=$1/bare
     say "unpacking a bare root"
@@ -187,7 +186,7 @@ deb_install() {
     deb_no_compiler "$1"
 }
 
-# deb_files ROOT: every file of the packages, with its checksum, and no package that is half installed.
+# deb_files ROOT: prints every file of the packages, with its checksum, and any package that is half installed.
 deb_files() {
     local wrong
     wrong=$(deb_run "$1" dpkg --verify libinlay0 libinlay-file0 inlay-tools python3-inlay && deb_run "$1" dpkg --audit)
@@ -203,7 +202,7 @@ deb_purge() {
     [ -z "$left" ] || complain "left behind: $left"
 }
 
-# deb_wheel ROOT: puts the wheel, built by this machine, into the root.
+# deb_wheel ROOT: copies the wheel built by this machine into the root.
 deb_wheel() {
     need gcc libc6-dev libsleef-dev pkg-config binutils python3 python3-dev python3-venv
     build_wheel python3 build-wheel || return
@@ -223,7 +222,7 @@ deb_install_wheel() {
         ~/venv/bin/pip --disable-pip-version-check install --no-index /srv/*.whl && PYTHON=~/venv/bin/python debian/tests/python'
 }
 
-# deb_autopkgtest FOLDER: runs debian/tests in the bare root, and counts them by what autopkgtest writes of each.
+# deb_autopkgtest FOLDER: runs debian/tests in the bare root, and counts results from autopkgtest's summary.
 deb_autopkgtest() {
     local folder=$1 out=$1/autopkgtest name result rest status=0
     say "running the tests of debian/tests on the installed packages"
@@ -241,7 +240,7 @@ deb_autopkgtest() {
             ;;
         esac
     done <"$out/summary"
-    # 2 says that tests were skipped. What failed outside of a test is no line of the summary.
+    # 2 means that tests were skipped. Failures outside of tests are not in the summary.
     if [ "$status" != 0 ] && [ "$status" != 2 ] && [ "$failed" = 0 ]; then
         tail -n 60 "$folder/logs/autopkgtest.log"
         failed=$((failed + 1))

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# The site of the documentation: built with warnings as errors, then its links and the code of its pages are checked.
+# The documentation site: built with warnings as errors; then its links and the code of its pages are checked.
 
-# docs [--online]: --online also asks the servers of links to other sites.
+# docs [--online]: --online also checks links to other sites.
 docs() {
     need_to_build doxygen python3-breathe python3-sphinx python3-myst-parser furo python3-sphinx-copybutton \
         python3-matplotlib python3-venv binutils
@@ -22,15 +22,15 @@ docs() {
     print_counts
 }
 
-# Debian's python3, whose packages these are: the first one in PATH need not be it. -a writes every page, since a page also
-# depends on the names of the C API.
+# Debian's python3, which has these packages: the first one in PATH may be another. -a writes every page, since pages also
+# depend on the names of the C API.
 build_site() {
     /usr/bin/python3 -B docs/site/prepare.py . build-docs/doxygen/xml build-docs/pages || return 1
     INLAY_SITE_BUILD=$PWD/build-docs INLAY_SITE_SOURCE=$PWD/docs/site PYTHONDONTWRITEBYTECODE=1 \
         /usr/bin/python3 -m sphinx -q -a -W --keep-going -j 2 -c docs/site -d build-docs/doctrees build-docs/pages build-docs/site
 }
 
-# The Python of the pages, with the wheel of inlay and NumPy; ./dev python runs what needs other frameworks too.
+# The Python of the pages, with inlay's wheel and NumPy; ./dev python covers pages that need other frameworks.
 run_examples_of_python() {
     local environment=build-docs/python status=0
     { build_wheel python3 build-wheel && wheel_environment $environment python3 python/tests/requirements.txt; } || status=$?

