@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The errors of error.h. A message holds the end of a long path and the beginning of a long name, which are what tells
- * files and tensors apart.
+ * Error reporting. Messages keep the end of a long path and the beginning of a long name, the parts that distinguish
+ * files and tensors.
  */
 #include "error.h"
 

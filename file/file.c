@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening and closing a model: its files are found, mapped, parsed into one catalogue and checked against one another.
- * Whatever fails, the handle is closed as if it were complete.
+ * Opening and closing a model: finds its files, maps them, parses them into one catalogue and checks them against each
+ * other. On failure, the handle is closed as if it were complete.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static int64_t integer_of(const inlay_file_value *value)
     return value != NULL && value->kind == INLAY_FILE_VALUE_INTEGER ? value->integer : -1;
 }
 
-/* Checks that the file that was parsed last is that part of the model which its name says. */
+/* Checks that the last parsed file is the part of the model that its name states. */
 static bool check_part(const struct inlay_catalogue *catalogue, const char *path, size_t part, size_t parts)
 {
     int64_t number = integer_of(inlay_catalogue_last_value(catalogue, "split.no"));
@@ -53,7 +53,7 @@ static bool check_part(const struct inlay_catalogue *catalogue, const char *path
     return true;
 }
 
-/* Checks how many tensors the parts have together. */
+/* Checks the total number of tensors of all parts. */
 static bool check_count(const struct inlay_catalogue *catalogue, const char *path)
 {
     int64_t tensors = integer_of(inlay_catalogue_value(catalogue, "split.tensors.count"));
@@ -66,12 +66,12 @@ static bool check_count(const struct inlay_catalogue *catalogue, const char *pat
 
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */
 
-/* Maps and parses a file of the model. One of an index need not be there: then *lacks, unless it is null, says so. */
+/* Maps and parses a file of the model. Files of an index may be missing: *lacks, unless it is null, is then set. */
 static bool open_part(inlay_file *file, const char *path, const char **lacks)
 {
     struct inlay_mapping *mapping = &file->mappings[file->mapping_count];
     inlay_file_error *error = file->catalogue.error, own;
-    file->catalogue.error = &own; /* of a file that may be missing nothing is reported */
+    file->catalogue.error = &own; /* don't report errors of a file that may be missing */
     const bool is_open = inlay_open_noted(&file->catalogue, path, file->options.memory, SIZE_MAX, mapping);
     file->catalogue.error = error;
     if (!is_open && lacks != NULL) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mappings of mapping.h. A file is opened once and without blocking, since a FIFO has no size and would wait for a
- * writer, and all that is known about it comes from its descriptor: its name can mean another file a moment later.
+ * Mappings. A file is opened once and without blocking, since a FIFO has no size and would wait for a writer.
+ * Everything is queried from its descriptor, since its name can refer to another file a moment later.
  */
 #include "mapping.h"
 
@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The most bytes that a mapping can have, with room for the end of the last page. */
+/* Maximum size of a mapping, with room for the end of the last page. */
 #define ADDRESS_SPACE ((size_t)PTRDIFF_MAX - 0xffff)
 
-/* Finds size and identity of an open file, which must be a regular one of 1 to `most` bytes. */
+/* Gets the size and identity of an open file, which must be a regular file of 1 to `most` bytes. */
 static bool look_at(int file, const char *path, size_t most, struct inlay_mapping *mapping, inlay_file_error *error)
 {
     struct stat about;
@@ -39,8 +39,8 @@ static size_t page_bytes(void)
     return (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Reserves `size` bytes and returns them unreadable; at the address of a huge page, if they fill one. MAP_FAILED with
-   errno. */
+/* Reserves `size` bytes of inaccessible memory, aligned to a huge page if they fill one. Returns MAP_FAILED with errno
+   on failure. */
 static unsigned char *reserve(size_t size)
 {
     const size_t page = page_bytes(), huge = inlay_huge_pages_bytes(), more = size < huge ? 0 : huge;
@@ -76,7 +76,7 @@ static bool copy(int file, const char *path, unsigned char *range, size_t size, 
     return true;
 }
 
-/* Maps the file at the range, onto huge pages where the file system has them, and reads it in order. */
+/* Maps the file at the range, onto huge pages if the file system supports them, and reads it in order. */
 static bool load(int file, const char *path, unsigned char *range, size_t size, inlay_file_error *error)
 {
     if (mmap(range, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED)
@@ -88,7 +88,7 @@ static bool load(int file, const char *path, unsigned char *range, size_t size, 
     return true;
 }
 
-/* Puts the bytes of an open file into memory. */
+/* Reads or maps an open file. */
 static bool map(int file, const char *path, struct inlay_mapping *mapping, inlay_file_error *error)
 {
     bool mapped = mapping->memory == INLAY_FILE_MEMORY_MAPPED;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which files a path means: the file itself, those of an index or of a split GGUF model, which lie in the same
- * directory, or the model of a directory. A directory with several models is refused rather than guessed at, and what
- * is listed in it is only a name: whether it is a file is seen when it is opened.
+ * Resolves a path to files: the file itself, those of an index or a split GGUF model in the same directory, or the
+ * model of a directory. A directory with several models is rejected. Directory entries are only names: a file is not
+ * examined until it is opened.
  */
 #include "model_files.h"
 
@@ -15,11 +15,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What a directory can hold, in the order in which it is looked for; but model.safetensors goes first, as it does in
-   transformers. */
+/* The kinds of models in a directory, in search order; except that model.safetensors comes first, as in transformers.
+ */
 static const struct {
     const char *end;
-    const char *usual; /* the name of it that is taken where there are several, or null */
+    const char *usual; /* the name that is preferred if there are several, or null */
 } kinds[] = {
     {".safetensors.index.json", "model.safetensors.index.json"},
     {".safetensors", "model.safetensors"},
@@ -40,7 +40,7 @@ static const struct {
 enum { INDEX, SAFETENSORS, UNREAD = 4, KINDS = sizeof kinds / sizeof *kinds, MOST_PARTS = 1024 };
 enum { MOST_CONFIG_BYTES = 16 << 20 };
 
-/* What a directory holds of each kind. */
+/* What a directory has of each kind. */
 struct found {
     const char *name;  /* the usual one, else the first; or null */
     const char *other; /* another one, or null */
@@ -79,14 +79,14 @@ static bool read_config(struct inlay_catalogue *catalogue, const char *path)
 
 #define SPLIT_END "-%05zu-of-%05zu%s"
 
-/* The numbers in the end of such a name. */
+/* The numbers at the end of such a name. */
 struct split {
     size_t part, parts;
     size_t prefix; /* bytes before it */
 };
 
-/* Returns whether a name with that end, ".gguf" or ".safetensors", is that of a part of a model: it ends as the numbers
-   in it would be written. */
+/* Returns true if a name with that end, ".gguf" or ".safetensors", is that of a part of a model: it ends with correctly
+   formatted numbers. */
 static bool read_split(const char *name, const char *extension, struct split *split)
 {
     char written[64];
@@ -101,7 +101,7 @@ static bool read_split(const char *name, const char *extension, struct split *sp
     return strcmp(name, written) == 0 && split->part >= 1 && split->part <= split->parts;
 }
 
-/* Makes the paths of a file, or of all parts of a split model. False if there is no memory. */
+/* Sets the paths of a file, or of all parts of a split model. Returns false if allocation fails. */
 static bool list_parts(const char *path, const struct split *split, struct inlay_catalogue *catalogue,
                        struct inlay_model_files *files)
 {
@@ -130,7 +130,7 @@ static char *join(struct inlay_catalogue *catalogue, const char *directory, cons
     return path;
 }
 
-/* Notes a file if it can be a model. Of a split model its first part counts. False if there is no memory. */
+/* Records a file if it can be a model; for a split model, only its first part. Returns false if allocation fails. */
 static bool note(struct inlay_catalogue *catalogue, const char *name, struct found found[KINDS])
 {
     struct split split;
@@ -156,7 +156,7 @@ static bool list(const char *directory, struct inlay_catalogue *catalogue, struc
     if (stream == NULL)
         return inlay_file_fail_system(catalogue->error, directory, "cannot open it");
     bool memory = true;
-    errno = 0; /* what tells the end of the directory from an error */
+    errno = 0; /* distinguishes the end of the directory from an error */
     for (struct dirent *entry; memory && (entry = readdir(stream)) != NULL; errno = 0) {
         memory = note(catalogue, entry->d_name, found);
         *config = *config || strcmp(entry->d_name, "config.json") == 0;
@@ -203,7 +203,7 @@ static const char *find_model(const char *directory, struct inlay_catalogue *cat
     return found[kind].name;
 }
 
-/* Chooses the model of a directory, which its config.json can name, as in transformers. */
+/* Chooses the model of a directory. Its config.json can name it, as in transformers. */
 static bool choose(const char *directory, struct inlay_catalogue *catalogue, const char **path)
 {
     struct found found[KINDS] = {{NULL, NULL}};
@@ -226,7 +226,7 @@ static bool choose(const char *directory, struct inlay_catalogue *catalogue, con
     return *path != NULL;
 }
 
-/* Sets *complete to whether a file has all tensors of an index. False if there is no memory. */
+/* Sets *complete to true if a file has all tensors of an index. Returns false if allocation fails. */
 static bool look_for_all(const char *path, struct inlay_catalogue *catalogue, const struct inlay_model_files *files,
                          bool *complete)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conventions of piece.h. safetensors keeps scales in tensors of their own, next to the rows; ggml's types have
- * theirs within the rows. No scale is ever assumed: int8 and FP8 rows without one, and a tensor of the same module that
- * looks like a scale or a zero point and is not read, are errors.
+ * Tensors with scales and zero points. safetensors keeps scales in separate tensors next to the rows; ggml's types have
+ * them within the rows. No scale is ever assumed: int8 and FP8 rows without one are errors, and so is a tensor of the
+ * same module that looks like a scale or zero point but isn't supported.
  *
- * compressed-tensors writes int8 and FP8 as they are, and packs 4- and 8-bit numbers, with half of their range added,
- * into int32 from the lowest bits on. Read as little-endian bytes these are the rows of a grouped type. Its zero points
- * are packed down the rows instead, and are unpacked here. ModelOpt's NVFP4 has two factors, an E4M3 number for each 16
- * columns and a float32 for the table, whose products, rounded to float32, are the scales.
+ * compressed-tensors writes int8 and FP8 unchanged. It packs 4- and 8-bit numbers, with half of their range added, into
+ * int32 from the lowest bits on; as little-endian bytes these are the rows of a grouped type. Its zero points are
+ * packed down the rows instead, and are unpacked here. ModelOpt's NVFP4 has two factors, an E4M3 number per 16 columns
+ * and a float32 for the table. Their products, rounded to float32, are the scales.
  */
 #include "piece.h"
 
@@ -22,14 +22,13 @@ static bool fail(const struct inlay_piece *piece, inlay_file_status status, cons
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-/* Every tensor that is read next to the rows, by the end of its name. Scales come first, in the order in which they are
-   looked for. */
+/* All tensors that are read next to the rows, by name suffix. Scales come first, in search order. */
 enum part { SCALE, WEIGHT_SCALE, WEIGHT_SCALE_INV, SCALES, WEIGHT_SCALE_2 = SCALES, ZERO_POINT, SHAPE, G_IDX };
 
 static const char *const ends[] = {
     [SCALE] = ".scale",                       /* inlay convert; DeepSeek's Engram */
     [WEIGHT_SCALE] = ".weight_scale",         /* compressed-tensors, ModelOpt, FBGEMM */
-    [WEIGHT_SCALE_INV] = ".weight_scale_inv", /* DeepSeek-V3, transformers' finegrained_fp8: multiplies all the same */
+    [WEIGHT_SCALE_INV] = ".weight_scale_inv", /* DeepSeek-V3, transformers' finegrained_fp8: multiplies nevertheless */
     [WEIGHT_SCALE_2] = ".weight_scale_2",     /* ModelOpt's NVFP4 */
     [ZERO_POINT] = ".weight_zero_point",      /* compressed-tensors, as are all below */
     [SHAPE] = ".weight_shape",
@@ -42,13 +41,13 @@ static const char *const ends[] = {
    (weight_quantizer._amax) and TensorRT-LLM (weights_scaling_factor). */
 static const char *const suspects[] = {"scal", "zero", "absmax", "SCB", "quant", "biases", "codebook", "g_idx"};
 
-/* How names of tensors begin that describe the inputs of a module, which a table has not. */
+/* Name prefixes of tensors that describe a module's inputs, which a table doesn't have. */
 static const char *const inputs[] = {"input_", "activation_"};
 
-/* int8 rows without a scale: model2vec saves them so, since its vectors have length 1 in the end. */
+/* int8 rows without a scale: model2vec saves them this way, since it normalizes its vectors anyway. */
 static const char *const unscaled = "embeddings";
 
-/* Returns the tensor whose name is `stem` [size] and the end of a part, or null, and notes that it is read. */
+/* Finds the tensor named `stem` [size] plus a part's suffix, and records it as read. Returns null if there is none. */
 static const inlay_file_tensor *find(struct inlay_piece *piece, const char *stem, size_t size, enum part part)
 {
     size_t end_bytes = strlen(ends[part]) + 1;
@@ -59,7 +58,7 @@ static const inlay_file_tensor *find(struct inlay_piece *piece, const char *stem
     return piece->read[part] = inlay_catalogue_tensor(&piece->file->catalogue, piece->name);
 }
 
-/* Returns the tensor of scales next to the tensors whose names begin with `stem` [size], or null. */
+/* Returns the scales of the tensors whose names begin with `stem` [size], or null. */
 static const inlay_file_tensor *find_scales(struct inlay_piece *piece, const char *stem, size_t size)
 {
     const inlay_file_tensor *scales = NULL;
@@ -78,8 +77,8 @@ bool inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t
 struct rows {
     const char *name;
     size_t stem;    /* bytes of NAME */
-    size_t module;  /* bytes of the name up to the last dot, with it */
-    bool is_weight; /* NAME.weight: the module is that of the table alone */
+    size_t module;  /* length of the name up to and including the last dot */
+    bool is_weight; /* NAME.weight: the module belongs to the table alone */
 };
 
 static struct rows rows_of(const char *name, const char *end)
@@ -91,9 +90,9 @@ static struct rows rows_of(const char *name, const char *end)
     return rows;
 }
 
-/* Returns the name of the next neighbor without that of the module, and its tensor; null behind the last. *next begins
-   at 0. Neighbors of NAME.weight are all tensors of its module; those of NAME begin with NAME, unless the whole module
-   is `wanted`. */
+/* Returns the name of the next neighbor, without that of the module, and its tensor; null after the last one. *next
+   starts at 0. Neighbors of NAME.weight are all tensors of its module; those of NAME begin with NAME, unless the whole
+   module is `wanted`. */
 static const char *next_neighbor(const struct inlay_piece *piece, const struct rows *rows, bool wanted, size_t *next,
                                  const inlay_file_tensor **tensor)
 {
@@ -114,7 +113,7 @@ static const char *next_neighbor(const struct inlay_piece *piece, const struct r
     return NULL;
 }
 
-/* Returns false with the error that nothing says what the rows mean, and the names of their neighbors. */
+/* Reports that the meaning of the rows is unknown, with the names of their neighbors. Returns false. */
 static bool fail_unknown(const struct inlay_piece *piece, const struct rows *rows, const char *why)
 {
     char list[120] = "nothing";
@@ -128,7 +127,7 @@ static bool fail_unknown(const struct inlay_piece *piece, const struct rows *row
                            "%s %s; next to it: %s", why, piece->tensor->type, list);
 }
 
-/* Returns false with an error if a scale, a zero point or the like next to the rows was not read. */
+/* Returns false with an error if a scale, a zero point or the like next to the rows isn't supported. */
 static bool check_neighbors(const struct inlay_piece *piece, const struct rows *rows)
 {
     const inlay_file_tensor *tensor = piece->scales != piece->shared ? piece->shared : NULL, *neighbor;
@@ -154,7 +153,7 @@ static bool check_neighbors(const struct inlay_piece *piece, const struct rows *
 
 void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out)
 {
-    int64_t ids[256]; /* of rows of a table, which a gather converts */
+    int64_t ids[256]; /* rows of a table, which are converted by a gather */
     inlay_table table =
         inlay_table_of(from->element, from->data, rows, columns, inlay_table_row_bytes(from->element, columns));
     for (size_t done = 0, n; done < rows; done += n) {
@@ -186,14 +185,14 @@ static bool is_type(const inlay_file_tensor *tensor, const char *type)
     return strcmp(tensor->type, type) == 0;
 }
 
-/* Returns whether a tensor is [rows, columns], or [rows] for one column. */
+/* Returns true if a tensor is [rows, columns], or [rows] for one column. */
 static bool has_shape(const inlay_file_tensor *tensor, uint64_t rows, uint64_t columns)
 {
     return tensor->rank >= 1 && tensor->shape[0] == rows &&
            ((tensor->rank == 1 && columns == 1) || (tensor->rank == 2 && tensor->shape[1] == columns));
 }
 
-/* Returns whether a tensor has a single element. */
+/* Returns true if a tensor has a single element. */
 static bool is_single(const inlay_file_tensor *tensor)
 {
     for (uint32_t i = 0; i < tensor->rank; i++)
@@ -209,7 +208,7 @@ static bool take_scales(struct inlay_piece *piece, const inlay_file_tensor *scal
 {
     inlay_table *view = &piece->table.view;
     const size_t rows = view->rows, dim = view->dim;
-    /* Before PyTorch had a type for them, exponents were saved as U8. */
+    /* Before PyTorch had a type for exponents, they were saved as U8. */
     bool exponents = is_type(scales, "F8_E8M0") || is_type(scales, "U8");
     if (is_float(scales) && is_single(scales)) {
         inlay_piece_convert(scales, 1, 1, 1, &piece->table.scale);
@@ -229,14 +228,14 @@ static bool take_scales(struct inlay_piece *piece, const inlay_file_tensor *scal
 
 /* ---- Scales and zero points of groups --------------------------------------------------------------------------- */
 
-/* How scales or zero points lie in a file: `groups` of each row, or one row of them that all rows of the table share.
-   A table has `repeat` times as many groups of a row. */
+/* Layout of scales or zero points in a file: `groups` per row, or one row of them shared by all rows of the table. A
+   table has `repeat` times as many groups per row. */
 struct grid {
     size_t groups, repeat;
     bool shared;
 };
 
-/* Sets the group of a view, as large as a group of the scales allows and a table can have. */
+/* Sets the group of a view: the largest one that tables support and that divides a group of the scales. */
 static bool set_group(struct inlay_piece *piece, const inlay_file_tensor *scales, struct grid *grid)
 {
     inlay_table *view = &piece->table.view;
@@ -269,15 +268,15 @@ static bool take_group_scales(struct inlay_piece *piece, const inlay_file_tensor
         return inlay_file_fail_memory(piece->error, NULL);
     if (count > 0)
         inlay_piece_convert(scales, grid->shared ? 1 : view->rows, grid->groups, 1, made);
-    /* Backwards, so that no scale is overwritten before it is read: each goes to its own place or behind it. */
+    /* Backward, so no scale is overwritten before it is read: each moves to its own place or a later one. */
     for (size_t i = count; i-- > 0;)
         made[i] = made[(grid->shared ? 0 : i / groups * grid->groups) + i % groups / grid->repeat];
     view->scales = made;
     return true;
 }
 
-/* Returns the zero point of a group of a row. Zero points are int8 numbers; or numbers of `bits` bits with half of
-   their range added, packed into int32 words down the rows. Where tables have packed numbers, half of their range is
+/* Returns the zero point of a group of a row. Zero points are int8 numbers, or numbers of `bits` bits with half of
+   their range added, packed into int32 words down the rows. If the table has packed numbers, half of their range is
    added. */
 static int zero_at(const inlay_file_tensor *zeros, const struct grid *grid, size_t bits, size_t row, size_t group)
 {
@@ -288,7 +287,7 @@ static int zero_at(const inlay_file_tensor *zeros, const struct grid *grid, size
     return bytes[word * 4 + bit % 32 / 8] >> bit % 8 & ((1 << bits) - 1);
 }
 
-/* Takes zero points: int8 as the scales lie, or of packed numbers int32 with `bits` of each row. 0 bits: not packed. */
+/* Sets zero points: int8 in the layout of the scales, or int32 words packed with `bits` per row. 0 bits: not packed. */
 static bool take_zeros(struct inlay_piece *piece, const inlay_file_tensor *zeros, const struct grid *scales,
                        size_t bits)
 {
@@ -327,7 +326,7 @@ static bool take_groups(struct inlay_piece *piece, const inlay_file_tensor *scal
 
 /* ---- Packed numbers --------------------------------------------------------------------------------------------- */
 
-/* Returns the columns that weight_shape says; 0: it does not suit the rows. */
+/* Returns the columns given by weight_shape; 0 if it doesn't match the rows. */
 static uint64_t columns_of(const inlay_file_tensor *shape, uint64_t rows)
 {
     int64_t sizes[2];
@@ -337,7 +336,7 @@ static uint64_t columns_of(const inlay_file_tensor *shape, uint64_t rows)
     return sizes[0] >= 0 && (uint64_t)sizes[0] == rows && sizes[1] > 0 ? (uint64_t)sizes[1] : 0;
 }
 
-/* Makes a piece of NAME.weight_packed, int32 [rows, words], in which compressed-tensors packs 4- or 8-bit numbers. */
+/* Makes a piece of NAME.weight_packed, int32 [rows, words], with compressed-tensors' packed 4- or 8-bit numbers. */
 static bool make_packed(struct inlay_piece *piece, size_t stem)
 {
     const inlay_file_tensor *tensor = piece->tensor, *scales = find(piece, tensor->name, stem, WEIGHT_SCALE);
@@ -384,7 +383,7 @@ static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
 
-/* Returns whether all bytes of a tensor are zero, as zero points are that were stored though there are none. */
+/* Returns true if all bytes of a tensor are zero: zero points are sometimes stored although there are none. */
 static bool is_zero(const inlay_file_tensor *tensor)
 {
     const unsigned char *bytes = tensor->data;
@@ -427,7 +426,7 @@ static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
         return make_nvfp4(piece, rows->stem, factor);
     if (tensor->element == 0)
         return fail_unknown(piece, rows, "no table can have its type,");
-    /* The bytes of the data are the bound of the rows; the parsers have compared them with the shape. */
+    /* The size of the data bounds the rows; the parsers have compared it with the shape. */
     const size_t dim = tensor->shape[1] <= SIZE_MAX ? (size_t)tensor->shape[1] : 0;
     const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
     if (row_bytes == 0 || tensor->shape[0] > tensor->bytes / row_bytes)

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tensor that holds rows of a table, and what lies beside it: scales and zero points, under the names that
- * checkpoints agree on. The data stay where they are; scales and zero points are converted if no table can have them as
- * they are.
+ * A tensor that holds rows of a table, with its scales and zero points, under the names that checkpoints agree on. The
+ * data stays in place; scales and zero points are converted if tables don't support their type.
  */
 #pragma once
 
 #include "handle.h"
 
-/** A tensor, the table that its rows are, and what the call has that makes it. */
+/** A tensor, the table of its rows, and the state of the call that makes it. */
 struct inlay_piece {
     inlay_file *file;
     inlay_file_error *error;
-    char *name; /**< [room], for names of tensors: 32 bytes more than those of the call take */
+    char *name; /**< [room], for names of tensors: 32 bytes more than the caller's names */
     size_t room;
     const inlay_file_tensor
         *shared; /**< one number, the scale of all tensors of a pattern without their own; or null */
@@ -21,8 +20,8 @@ struct inlay_piece {
     inlay_file_table table;
 };
 
-/** Makes a piece of a tensor: checks that it can be a table, and finds its scales and zero points.
-   INLAY_FILE_ERROR_TYPE if the names next to it leave open what its rows mean. */
+/** Makes a piece of a tensor: checks that it can be a table, and finds its scales and zero points. Reports
+    INLAY_FILE_ERROR_TYPE if the meaning of its rows isn't clear from the tensors next to it. */
 bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor);
 
 /** Finds the shared scale of the tensors whose names begin with `stem` [size]. INLAY_FILE_ERROR_MISSING if it is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Views of tensors, and of several tensors that hold the rows of one table. The rows of a view are those whose bytes
- * are there, whatever the metadata say.
+ * Views of tensors, and of several tensors that hold the rows of one table. The number of rows follows from the actual
+ * bytes, regardless of the metadata.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 /* ---- Several tensors -------------------------------------------------------------------------------------------- */
 
-/* Returns the tensor of a number in a pattern, whose star is at `star`, or null. */
+/* Returns the tensor of a pattern with a number in place of its star at `star`, or null. */
 static const inlay_file_tensor *find_numbered(const struct inlay_piece *piece, const char *pattern, const char *star,
                                               size_t number)
 {
@@ -19,7 +19,7 @@ static const inlay_file_tensor *find_numbered(const struct inlay_piece *piece, c
     return inlay_catalogue_tensor(&piece->file->catalogue, piece->name);
 }
 
-/* Checks that a piece goes on the table that the first one begins. */
+/* Checks that a piece continues the table that the first one starts. */
 static bool check_piece(const struct inlay_piece *piece, const inlay_file_table *first)
 {
     const inlay_table *view = &piece->table.view, *wanted = &first->view;
@@ -60,8 +60,8 @@ static bool join(struct inlay_piece *piece, const char *pattern, const char *sta
     return true;
 }
 
-/* Makes a table of the tensors of a pattern. Where they have no scales of their own, one number can lie beside the part
-   of their names before the star. */
+/* Makes a table of the tensors of a pattern. If they have no individual scales, they may share one number, named after
+   the part of their names before the star. */
 static bool join_pattern(struct inlay_piece *piece, const char *pattern, const char *star, inlay_file_table *table)
 {
     size_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The texts of text.h. They may lie in a mapping that somebody changes meanwhile, so that no answer about one is a
- * promise about memory.
+ * Text functions. A text may be in a mapping that changes concurrently, so results must not be used to decide about
+ * memory safety.
  */
 #include "text.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pieces of text in a header, which nothing ends, and what is asked of them.
+ * Pieces of text in a header, not null-terminated.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/** A piece of text that nothing ends. */
+/** A piece of text, not null-terminated. */
 struct inlay_text {
     const char *bytes;
     size_t size;
@@ -16,18 +16,18 @@ struct inlay_text {
 /** Returns the text of a string. */
 struct inlay_text inlay_text_of(const char *string);
 
-/** Returns whether a text is that of a string. */
+/** Returns true if a text equals a string. */
 bool inlay_text_is(struct inlay_text text, const char *string);
 
-/** Returns whether a text is UTF-8 without U+0000. */
+/** Returns true if a text is valid UTF-8 without U+0000. */
 bool inlay_text_is_utf8(struct inlay_text text);
 
 /** Returns the bytes of the character that `text` [left >= 1] begins with, 0 if it begins with none: RFC 3629, without
     surrogates, overlong forms and what is above U+10FFFF. */
 size_t inlay_utf8_bytes(const char *text, size_t left);
 
-/** Returns whether a string ends in `end`. */
+/** Returns true if a string ends with `end`. */
 bool inlay_ends_in(const char *string, const char *end);
 
-/** Replaces by ? what is not printable ASCII. */
+/** Replaces all characters that aren't printable ASCII by ?. */
 void inlay_make_printable(char *string);

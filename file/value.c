@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Elements of arrays, one by one: those of GGUF stay as the file has them, so that a header of many small numbers takes
- * no more memory than the file.
+ * Access to elements of arrays. GGUF's arrays stay in the file's encoding, so a header of many small numbers takes no
+ * more memory than the file.
  */
 #include "value.h"
 

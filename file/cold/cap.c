@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cap. Dropping begins at three quarters of it, a slice for each call, so that no call takes long; above the cap
- * one call drops as many slices as it takes.
+ * The limit of resident bytes. Dropping starts at three quarters of it, one slice per call, so no call takes long.
+ * Above the limit, a single call drops as many slices as necessary.
  */
 #include "cold/cap.h"
 
@@ -12,9 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* How many pages faults can make resident in INLAY_SLOW_NS, at 4 ns a page. The number of faults would tell little: one
-   also maps the pages around it that are in the system's cache, 64 KiB or a folio of up to 2 MiB, which takes it 4 us
-   and more. */
+/* Bytes that faults can make resident in INLAY_SLOW_NS, at 4 ns per page. Counting faults wouldn't help: one also maps
+   the surrounding cached pages, 64 KiB or a folio of up to 2 MiB, which takes 4 us and more. */
 enum { MOST_PAGES = 2560 };
 
 /* What a slice should drop, in 0.2 ms, and the least of the mappings that it passes. */
@@ -26,8 +25,7 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Returns the bytes of file pages that are resident in this process, the third number of statm; SIZE_MAX if the system
-   does not tell. */
+/* Returns the bytes of file pages resident in this process, the third number of statm; SIZE_MAX if unavailable. */
 static size_t read_shared(size_t page)
 {
     char text[128], *at = text;
@@ -67,8 +65,8 @@ void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings
     cap->shared = read_shared(cap->page);
 }
 
-/* Corrects the bounds by what the system says. If the process has fewer file pages than before, those of others may
-   have gone while ours came. */
+/* Corrects the bounds by the system's numbers. If the process has fewer file pages than before, other files' pages may
+   have been dropped while ours were added. */
 static void look(struct inlay_cap *cap)
 {
     const size_t unseen = atomic_exchange_explicit(&cap->unseen, 0, memory_order_relaxed), before = cap->shared;
@@ -79,7 +77,7 @@ static void look(struct inlay_cap *cap)
     cap->resident = smaller(cap->resident + more, cap->shared);
 }
 
-/* Drops the next slice, which should have `want` of the resident bytes, and returns its length. */
+/* Drops the next slice, which should have `want` resident bytes, and returns its length. */
 static size_t drop_slice(struct inlay_cap *cap, size_t want)
 {
     const struct inlay_mapping *mapping = &cap->mappings[cap->mapping];

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads of tables larger than memory: those of a reader that a caller owns, and those of a file, which has a reader of
- * its own and perhaps a cap. A call whose rows are in memory costs two readings of the CPU's counter, or none if it has
- * few pages, and a store every two seconds. Otherwise pages are requested a window of rows ahead of reading a byte of
- * each, so that the disk always has work, its queue is never longer than WINDOW_PAGES, and the caller's gather finds
- * its rows in memory.
+ * Reads of tables larger than memory, with a caller's reader, or with a file's own reader and optional limit. If the
+ * rows are in memory, a call costs two reads of the CPU's counter, or none if it has few pages, and a store every two
+ * seconds. Otherwise pages are requested a window of rows ahead of reading a byte of each. The disk then always has
+ * work, its queue never exceeds WINDOW_PAGES, and the caller's gather finds its rows in memory.
  */
 #include "cold/advice.h"
 #include "cold/row_pages.h"
@@ -26,9 +25,9 @@ enum {
 
 /* ---- Clock ------------------------------------------------------------------------------------------------------ */
 
-/* A clock for calls that take half a microsecond: the counter of the CPU, whose ticks become time only where a call was
-   slow. Reading it takes 10 ns on a virtual machine where clock_gettime() takes 26. It decides when pages are requested
-   and never what is computed, so that a counter which jumps costs time and nothing else. */
+/* A clock for calls of half a microsecond: the CPU's counter, converted to time only if a call was slow. Reading it
+   takes 10 ns on a virtual machine where clock_gettime() takes 26. It only decides when pages are requested, so a
+   counter that jumps costs time and nothing else. */
 
 static uint64_t clock_ns(void)
 {
@@ -51,9 +50,8 @@ static uint64_t clock_ticks(void)
 #endif
 }
 
-/* Returns the ticks of INLAY_SLOW_NS at time `now`, and measures them anew every few seconds: a clock jumps when the
-   machine sleeps or the process moves to another one. Then two measurements disagree, and the next one begins with
-   nothing known. */
+/* Returns the ticks of INLAY_SLOW_NS at time `now`, and measures them again every few seconds: a clock jumps when the
+   machine sleeps or the process migrates. Then two measurements disagree, and the next one starts from scratch. */
 static size_t slow_ticks(inlay_file_reader *reader, uint64_t now)
 {
     const size_t known = __atomic_load_n(&reader->slow_ticks, __ATOMIC_RELAXED);
@@ -76,8 +74,9 @@ static size_t slow_ticks(inlay_file_reader *reader, uint64_t now)
 
 /* ---- One call --------------------------------------------------------------------------------------------------- */
 
-/* Reads some rows of a call one by one and learns from their times. Where pages are requested, so are those: in a
-   mapping with readahead a page fault would read megabytes. Returns whether to request the pages of the call. */
+/* Times some rows of a call one by one and updates the reader. If pages are being requested, so are theirs: in a
+   mapping with readahead, a page fault would read megabytes. Returns true if the pages of the call should be requested.
+ */
 static bool take_sample(inlay_file_reader *reader, const struct inlay_rows *rows, size_t pages_per_row)
 {
     const size_t count = rows->count < INLAY_ADVICE_SAMPLE ? rows->count : INLAY_ADVICE_SAMPLE;
@@ -97,7 +96,7 @@ static bool take_sample(inlay_file_reader *reader, const struct inlay_rows *rows
     return inlay_advice_sampled(reader, slow_rows);
 }
 
-/* Requests the pages of all rows, and waits for all but those of the last windows. Returns how many were requested. */
+/* Requests the pages of all rows, and waits for all except those of the last windows. Returns the number requested. */
 static size_t request_all(const struct inlay_rows *rows)
 {
     size_t pages = 0, read = 0, requested = inlay_rows_request(rows, 0, WINDOW_PAGES / 2, &pages);
@@ -129,7 +128,7 @@ inlay_file_status inlay_file_reader_begin(inlay_file_reader *reader, const inlay
     *read = (inlay_file_read){0, 0, 0};
     if (reader->page_bytes == 0 || count == 0)
         return INLAY_FILE_OK;
-    /* About as many as the data of a row take, at least one. */
+    /* About as many as the data of a row, at least one. */
     const size_t pages_per_row =
         table->stride_bytes > reader->page_bytes ? table->stride_bytes / reader->page_bytes : 1;
     const size_t pages = count * pages_per_row;
@@ -147,7 +146,7 @@ inlay_file_status inlay_file_reader_begin(inlay_file_reader *reader, const inlay
     return INLAY_FILE_OK;
 }
 
-/* Learns from the time of a call and returns it, in INLAY_SLOW_NS. */
+/* Records the time of a call and returns it, in units of INLAY_SLOW_NS. */
 static double measure(inlay_file_reader *reader, const inlay_file_read *read)
 {
     const uint64_t now = clock_ticks(), ticks = now - read->begin, slow = slow_ticks(reader, now);

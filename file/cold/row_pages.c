@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages are requested by madvise(MADV_WILLNEED), a call for each run of pages that follow each other. On a virtual disk
- * posix_fadvise() and process_madvise() with 256 runs in a call gave the same rows per second, within the scatter of
- * the disk; they need descriptors that stay open, and the second one a Linux of 2020.
+ * Pages are requested by madvise(MADV_WILLNEED), one call per run of consecutive pages. On a virtual disk,
+ * posix_fadvise() and process_madvise() with 256 runs per call were equally fast, within the disk's noise. They need
+ * open descriptors, and the latter a Linux of 2020.
  */
 #include "cold/row_pages.h"
 
@@ -57,7 +57,7 @@ struct inlay_rows inlay_rows_of(const inlay_table *table, const void *ids, inlay
     };
 }
 
-/* Returns ids[i], from any address, loaded once. */
+/* Returns ids[i], unaligned, loaded once. */
 static uint64_t id_at(const struct inlay_rows *rows, size_t i)
 {
     const unsigned char *at = (const unsigned char *)rows->ids + i * id_bytes[rows->id_type];
@@ -70,7 +70,7 @@ static uint64_t id_at(const struct inlay_rows *rows, size_t i)
     return is_signed ? (uint64_t)((int64_t)id >> unused) : id >> unused;
 }
 
-/* Returns the arrays that hold a row, and its index there. */
+/* Returns the arrays that hold a row, and its index in them. */
 static inlay_table_extent extent_of(const inlay_table *table, size_t *row)
 {
     if (table->extents == NULL)
@@ -97,8 +97,8 @@ static struct run bytes_at(const void *array, size_t offset, size_t bytes)
     return (struct run){begin, begin + bytes};
 }
 
-/* Finds the bytes of each part of a row; arrays that the table does not have give no bytes. Returns false, and no runs,
-   for an id that is not in the table. */
+/* Computes the bytes of each part of a row; missing arrays have none. Returns false, and no runs, for an id that isn't
+   in the table. */
 static bool find_parts(const struct inlay_rows *rows, size_t i, struct run runs[PARTS])
 {
     const inlay_table *table = rows->table;
@@ -130,8 +130,8 @@ static void request(struct run run)
     errno = host_errno;
 }
 
-/* Returns what a run adds to the one before it: what lies behind its end if it begins in it or right behind it, which
-   can be nothing, else all. */
+/* Returns the part of a run that the previous one doesn't cover: the rest after its end if the run starts within it or
+   directly after it (possibly nothing), otherwise all. */
 static struct run added_by(struct run next, struct run before)
 {
     const bool continues = before.begin <= next.begin && next.begin <= before.end;
@@ -175,7 +175,7 @@ void inlay_rows_touch(const struct inlay_rows *rows, size_t first, size_t end)
     for (size_t i = first; i < end; i++)
         if (find_parts(rows, i, runs))
             for (size_t part = 0; part < PARTS; part++)
-                /* No byte outside of the row: scales that were converted lie in memory of malloc's. */
+                /* No byte outside the row: converted scales are in malloc's memory. */
                 for (uintptr_t at = runs[part].begin; at < runs[part].end; at = (at & -rows->page) + rows->page)
                     (void)*(const volatile unsigned char *)at;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The catalogue of catalogue.h. Its arrays double, its strings lie in chunks: the memory is bounded by a small multiple
- * of the headers' bytes, whatever counts they announce.
+ * The catalogue. Arrays grow by doubling and strings are allocated in chunks, so memory is bounded by a small multiple
+ * of the headers' size, regardless of the counts that they state.
  */
 #include "formats/catalogue.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- Memory ----------------------------------------------------------------------------------------------------- */
 
-/* A piece of memory from which strings and arrays are cut. */
+/* A chunk of memory for strings and arrays. */
 struct inlay_chunk {
     struct inlay_chunk *next;
     size_t used, room; /* of `memory` */
@@ -39,7 +39,7 @@ static void *no_memory(struct inlay_catalogue *catalogue)
     return NULL;
 }
 
-/* Cuts a piece of memory, aligned to a power of two. */
+/* Allocates memory, aligned to a power of two. */
 static void *cut(struct inlay_catalogue *catalogue, size_t bytes, size_t alignment)
 {
     struct inlay_chunk *chunk = catalogue->chunks;
@@ -90,8 +90,8 @@ struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, cons
     return (struct inlay_text){copy, size};
 }
 
-/* Makes room for one more element of an array that doubles, and returns the array; null if there is no memory, or it
-   has `most` elements already. */
+/* Makes room for one more element of a doubling array, and returns the array; null if allocation fails or it already
+   has `most` elements. */
 static void *grow(struct inlay_catalogue *catalogue, void *array, size_t count, size_t *room, size_t bytes, size_t most)
 {
     if (count == most) {
@@ -168,8 +168,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*first)->name, (*second)->name);
 }
 
-/* Orders values by their keys, and those of one key by their files, whose numbers `reserved` has until all are sorted.
- */
+/* Orders values by key, then by file. Until all are sorted, `reserved` has the number of the file. */
 static int compare_values(const void *a, const void *b)
 {
     const inlay_file_value *first = a, *second = b;
@@ -210,8 +209,8 @@ bool inlay_catalogue_place_tensors(struct inlay_catalogue *catalogue, const stru
     return true;
 }
 
-/* Sorts the values of all files, and refuses a key that is there twice in one of them. Of a key that several files
-   have, the value of the first stays. */
+/* Sorts the values of all files, and rejects a key that occurs twice in one of them. If several files have a key, the
+   first one's value is kept. */
 static bool sort_values(struct inlay_catalogue *catalogue)
 {
     inlay_file_value *values = catalogue->values;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which format a file has. Only GGUF and npy begin with bytes of their own; safetensors begins with a length, whose
- * upper bytes are zero, and JSON. Other formats are recognised to say what to do with them.
+ * Format detection. Only GGUF and npy have magic bytes; safetensors starts with a length, with zeros in its upper
+ * bytes, and JSON. Other formats are recognized to tell users what to do with them.
  */
 #include "formats/formats.h"
 
@@ -12,7 +12,7 @@
 
 #define BYTES(text) text, sizeof(text) - 1
 
-/* How files begin that are not read. */
+/* The first bytes of formats that aren't supported. */
 static const struct {
     const char *bytes;
     size_t size;
@@ -37,7 +37,7 @@ static bool begins(const struct inlay_source *source, size_t at, const char *byt
     return source->size >= at + size && memcmp(source->bytes + at, bytes, size) == 0;
 }
 
-/* Says what to do with a zip archive, which the name of its first file tells, or else its own. */
+/* Explains what to do with a zip archive, identified by the name of its first file or else its own. */
 static const char *advise_on_zip(const struct inlay_source *source)
 {
     enum { SIZE_AT = 26, NAME_AT = 30 };
@@ -55,11 +55,11 @@ static const char *advise_on_zip(const struct inlay_source *source)
     return "it is a zip archive: unpack it";
 }
 
-/* Returns what is wrong with a file that is of none of the formats, or null. */
+/* Returns the reason why a file has none of the formats, or null. */
 static const char *find_other(const struct inlay_source *source)
 {
     static const char zeros[4];
-    /* A header of safetensors has less than 4 GiB and begins so. Its length can have the bytes of another format. */
+    /* A safetensors header has less than 4 GiB and begins like this. Its length can match another format's magic. */
     if (source->size > 8 && begins(source, 4, zeros, 4) && memchr(" \t\r\n{", source->bytes[8], 5) != NULL)
         return NULL;
     if (begins(source, 0, BYTES("PK\x03\x04")))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parser of GGUF: "GGUF", version, numbers of tensors and of values, the values, the tensors, and the data from the
- * next multiple of general.alignment on. Every length is compared with the bytes that remain before anything is
- * allocated or added up, and no value nests.
- * Format: ggml's docs/gguf.md; tensors lie where ggml's reader demands them, each at the next multiple behind the
- * other.
+ * The GGUF parser: "GGUF", version, numbers of tensors and values, the values, the tensors, and the data from the next
+ * multiple of general.alignment on. Every length is compared with the remaining bytes before anything is allocated or
+ * added, and no value nests.
+ * Format: ggml's docs/gguf.md. Tensors are placed as ggml's reader requires, each at the next multiple after the
+ * previous one.
  */
 #include "formats/formats.h"
 #include "formats/types.h"
@@ -15,20 +15,20 @@
 /* The types of values. */
 enum { UINT8, INT8, UINT16, INT16, UINT32, INT32, FLOAT32, BOOL, STRING, ARRAY, UINT64, INT64, FLOAT64, VALUE_TYPES };
 
-/* Returns the kind of an array of numbers of a type: kinds and types of numbers have the same order. */
+/* Returns the kind of an array of numbers of a type; kinds and types of numbers have the same order. */
 static inlay_file_value_kind array_kind(uint64_t type)
 {
     return (inlay_file_value_kind)(type < STRING ? INLAY_FILE_VALUE_ARRAY_U8 + type
                                                  : INLAY_FILE_VALUE_ARRAY_U64 + type - UINT64);
 }
 
-/* The fewest bytes of a value (key's length, type, a byte) and of a tensor (name's length, rank, type, offset). */
+/* Minimum bytes of a value (key length, type, a byte) and of a tensor (name length, rank, type, offset). */
 enum { LEAST_VALUE = 13, LEAST_TENSOR = 24, MOST_RANK = 4, MOST_ALIGNMENT = 1 << 20 };
 
-/* The most bytes before the data, as in safetensors. Those of models have 30 MB. */
+/* Maximum bytes before the data, as in safetensors. Real models have up to 30 MB. */
 enum { MOST_HEADER_BYTES = 100000000 };
 
-/* What is parsed, and where to. */
+/* The parser's state. */
 struct parser {
     struct inlay_catalogue *catalogue;
     const struct inlay_source *source;
@@ -42,7 +42,7 @@ static bool fail(const struct parser *parser, inlay_file_status status, const ch
     return inlay_file_fail(parser->catalogue->error, status, parser->source->path, parser->name, "%s", why);
 }
 
-/* Returns whether so many elements of some bytes are left of the header, and else reports that. */
+/* Returns true if the header has that many more elements of some bytes; otherwise reports an error. */
 static bool has(const struct parser *parser, uint64_t count, size_t bytes)
 {
     if (count <= (parser->end - parser->at) / bytes)
@@ -89,7 +89,7 @@ static bool take_name(struct parser *parser)
 
 /* ---- Values ----------------------------------------------------------------------------------------------------- */
 
-/* Reads strings [count], of which each has at least the 8 bytes of its length. */
+/* Reads strings [count], each with at least the 8 bytes of its length. */
 static bool parse_strings(struct parser *parser, inlay_file_value *value, uint64_t count)
 {
     if (!has(parser, count, 8))
@@ -106,7 +106,7 @@ static bool parse_strings(struct parser *parser, inlay_file_value *value, uint64
     return true;
 }
 
-/* Takes numbers [count] of a type, which stay where they are. */
+/* Reads numbers [count] of a type, which stay in place. */
 static bool parse_numbers(struct parser *parser, inlay_file_value *value, uint64_t type, uint64_t count)
 {
     const size_t bytes = inlay_value_element_bytes(array_kind(type));
@@ -154,7 +154,7 @@ static bool parse_number(struct parser *parser, inlay_file_value *value, uint64_
     return true;
 }
 
-/* Notes the alignment of the data, if that is the value. */
+/* Records the alignment of the data, if this value is it. */
 static bool note_alignment(struct parser *parser, const inlay_file_value *value, uint64_t type)
 {
     if (strcmp(value->key, "general.alignment") != 0)
@@ -184,7 +184,7 @@ static bool parse_value(struct parser *parser)
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
 
-/* Reads the shape, whose fastest size comes first in the file. */
+/* Reads the shape, stored with its fastest dimension first. */
 static bool parse_shape(struct parser *parser, inlay_file_tensor *tensor)
 {
     uint64_t rank;
@@ -213,7 +213,7 @@ static bool parse_tensor(struct parser *parser)
         return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_TYPE, parser->source->path, parser->name,
                                "its type is number %llu of ggml, which this version does not know",
                                (unsigned long long)number);
-    /* Blocks lie within rows. */
+    /* Blocks must not cross rows. */
     if (!inlay_tensor_set_type(&tensor, type) ||
         (tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0)
         return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, parser->name,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The index of a sharded safetensors model: a JSON object whose "weight_map" says for each tensor in which file it is.
- * Its file names come from strangers: each must name a file in the directory of the index, without a way into another.
- * Files and tensors that are not there are no error until one of these tensors is needed.
+ * The index of a sharded safetensors model: a JSON object with a "weight_map" from tensors to files. File names are
+ * untrusted: each must be in the directory of the index, without a path to another one. Missing files and tensors are
+ * errors only if one of these tensors is needed.
  */
 #include "model_files.h"
 
@@ -12,8 +12,8 @@
 
 enum { MOST_INDEX_BYTES = 100000000, MOST_DEPTH = 4 };
 
-/* Reads the members of the weight map into entries [most], or counts them if `entries` is null. False if there is no
-   memory. */
+/* Reads the members of the weight map into entries [most], or counts them if `entries` is null. Returns false if
+   allocation fails. */
 static bool take_map(struct inlay_json *json, struct inlay_catalogue *catalogue, struct inlay_index_entry *entries,
                      size_t most, size_t *count)
 {
@@ -68,7 +68,7 @@ static int compare_entries(const void *a, const void *b)
     return files != 0 ? files : strcmp(first->tensor, second->tensor);
 }
 
-/* Sorts the entries by files, and makes the path of each file. */
+/* Sorts the entries by file, and sets the path of each file. */
 static bool find_paths(struct inlay_catalogue *catalogue, struct inlay_model_files *files)
 {
     const char *slash = strrchr(files->index, '/');
@@ -115,14 +115,14 @@ bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_file
     return is_read && find_paths(catalogue, files);
 }
 
-/* Returns whether a tensor is in the file that the index says. */
+/* Returns true if a tensor is in the file given by the index. */
 static bool is_there(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files, size_t entry)
 {
     const inlay_file_tensor *tensor = inlay_catalogue_tensor(catalogue, files->entries[entry].tensor);
     return tensor != NULL && tensor->path == files->paths[files->entries[entry].part];
 }
 
-/* Ends the sentence that a file lacks a tensor; null if there is no memory. */
+/* Ends the sentence that a file lacks a tensor; null if allocation fails. */
 static const char *make_reason(struct inlay_catalogue *catalogue, const char *lacks, const char *complete)
 {
     const size_t bytes = strlen(lacks) + (complete != NULL ? strlen(complete) : 0) + 64;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of json.h. The text may be a mapping that somebody changes meanwhile: no byte decides about memory twice,
- * and what is decoded is never longer than the bytes that were taken.
+ * The JSON parser. The text may be a mapping that changes concurrently: no byte is read twice for a decision about
+ * memory, and decoded text is never longer than the bytes that were read.
  */
 #include "formats/json.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most bytes of a number, and one. */
+/* Maximum bytes of a number, plus one. */
 enum { MOST_DIGITS = 400 };
 
 void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, unsigned most_depth)
@@ -53,12 +53,12 @@ char inlay_json_peek(struct inlay_json *json)
     return json->at < json->end ? *json->at : '\0';
 }
 
-/* Takes one character, behind white space. */
+/* Reads one character after white space. */
 static bool take(struct inlay_json *json, char wanted)
 {
     if (inlay_json_peek(json) != wanted)
         return false;
-    json->at++; /* not of a text that is null */
+    json->at++; /* unless the text is null */
     return true;
 }
 
@@ -79,8 +79,8 @@ static uint32_t hexadecimal(const char *digits)
     return value;
 }
 
-/* Reads an escape behind its backslash, with the second half of a surrogate pair. Returns the bytes that it takes, and
-   writes the character; 0 if there is no such escape. */
+/* Reads an escape after its backslash, including the second half of a surrogate pair. Returns its length and sets the
+   character; returns 0 for an invalid escape. */
 static size_t read_escape(const char *at, const char *end, uint32_t *character)
 {
     static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
@@ -129,7 +129,7 @@ bool inlay_json_string(struct inlay_json *json, struct inlay_text *string)
     return broken(json, "a string does not end");
 }
 
-/* Writes a character as UTF-8 and returns its bytes. */
+/* Writes a character as UTF-8 and returns its length. */
 static size_t write_utf8(uint32_t c, char *out)
 {
     if (c < 0x80) {
@@ -143,14 +143,14 @@ static size_t write_utf8(uint32_t c, char *out)
     return bytes;
 }
 
-/* The bytes that a string means, one after the other. */
+/* Iterates over the decoded bytes of a string. */
 struct meaning {
     const char *at, *end;
     char bytes[4]; /* of an escape, of which `size` are there and `used` taken */
     size_t size, used;
 };
 
-/* Takes the next byte; -1 at the quote behind the string. The text may have changed since the string was read. */
+/* Returns the next byte, or -1 at the closing quote. The text may have changed since the string was read. */
 static int next_byte(struct meaning *meaning)
 {
     uint32_t character;
@@ -193,7 +193,7 @@ bool inlay_json_means(struct inlay_text string, const char *text)
 
 /* ---- Keys that are there twice ---------------------------------------------------------------------------------- */
 
-/* Remembers a key of the innermost object: the FNV-1a hash of its bytes, and where it begins. */
+/* Records a key of the innermost object: the FNV-1a hash of its bytes, and its offset. */
 static bool note_key(struct inlay_json *json, struct inlay_text key)
 {
     if (json->looks_ahead)
@@ -214,7 +214,7 @@ static bool note_key(struct inlay_json *json, struct inlay_text key)
     return true;
 }
 
-/* Orders keys by their hashes, and those of one hash by what they mean. */
+/* Orders keys by hash, then by decoded text. */
 static int compare_keys(const struct inlay_json *json, uint64_t a, uint64_t b)
 {
     if (a >> 32 != b >> 32)
@@ -229,7 +229,7 @@ static int compare_keys(const struct inlay_json *json, uint64_t a, uint64_t b)
     return byte - other;
 }
 
-/* Refuses a key that is there for the second time. */
+/* Rejects a duplicate key. */
 static void refuse_repeated(struct inlay_json *json, uint64_t key)
 {
     json->at = json->begin + (uint32_t)key - 1; /* the quote before it */
@@ -243,8 +243,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Forgets the keys of an object that ends, and refuses one that is there twice. They are sorted by merging longer and
-   longer runs, in n log n steps whatever they are; two that are equal meet where their runs are merged. */
+/* Drops the keys of an object that ends, and rejects duplicates. Keys are merge sorted bottom up, in n log n steps for
+   any input; equal keys meet when their runs are merged. */
 static void compare_all(struct inlay_json *json)
 {
     const size_t first = json->first_key[json->depth], count = json->key_count - first;
@@ -284,7 +284,7 @@ bool inlay_json_open(struct inlay_json *json, char bracket)
     return true;
 }
 
-/* Returns whether the innermost array or object goes on; leaves it where it ends. */
+/* Returns true if the innermost array or object continues; leaves it at its end. */
 static bool goes_on(struct inlay_json *json, char bracket)
 {
     bool fresh = json->fresh;
@@ -333,7 +333,7 @@ static bool skip_digits(struct inlay_json *json)
     return json->at > first;
 }
 
-/* Takes digits without leading zeros and adds them up to a number of a sign; *fits says whether it fits. */
+/* Reads digits without leading zeros into a number with a sign; sets *fits if it fits. */
 static bool take_digits(struct inlay_json *json, bool negative, int64_t *value, bool *fits)
 {
     const char *first = json->at;
@@ -376,7 +376,7 @@ static bool take_word(struct inlay_json *json, const char *word)
     return true;
 }
 
-/* Reads the number that was taken from `first` on, and is no integer, whatever the program's locale. */
+/* Parses the non-integer number that starts at `first`, independently of the program's locale. */
 static bool read_number(struct inlay_json *json, const char *first, struct inlay_number *number)
 {
     static const locale_t none = (locale_t)0;
@@ -439,7 +439,7 @@ bool inlay_json_literal(struct inlay_json *json)
 
 /* ---- Any value -------------------------------------------------------------------------------------------------- */
 
-/* Without recursion: arrays and objects are entered, and left where they end. */
+/* Not recursive: arrays and objects are entered and left at their ends. */
 bool inlay_json_skip(struct inlay_json *json)
 {
     struct inlay_text text;

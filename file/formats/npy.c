@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parser and the formatter of npy.h. NumPy evaluates the header as a Python expression; this reads only the
- * literal grammar that NumPy writes: a dictionary of a string, a truth value and a tuple of decimal integers.
- * Format: numpy.lib.format, versions 1.0, 2.0 and 3.0.
+ * The npy parser and formatter. NumPy evaluates the header as a Python expression; this parser accepts only the
+ * literals that NumPy writes: a dictionary of a string, a boolean and a tuple of decimal integers. Format:
+ * numpy.lib.format, versions 1.0, 2.0 and 3.0.
  */
 #include "formats/npy.h"
 
@@ -12,13 +12,13 @@
 
 #include "text.h"
 
-/* What is left of the header's text. */
+/* The rest of the header's text. */
 struct cursor {
     const char *at;
     const char *end;
 };
 
-/* Says why a file is refused. Always false. */
+/* Sets the reason for rejecting a file. Returns false. */
 static bool refuse(struct npy *npy, inlay_file_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -38,7 +38,7 @@ static void skip_blanks(struct cursor *c)
         c->at++;
 }
 
-/* Takes the text `wanted`, and the blanks before it. */
+/* Reads the text `wanted`, after blanks. */
 static bool take(struct cursor *c, const char *wanted)
 {
     size_t size = strlen(wanted);
@@ -49,7 +49,7 @@ static bool take(struct cursor *c, const char *wanted)
     return true;
 }
 
-/* Takes a string literal without escapes, in either of Python's quotes. */
+/* Reads a string literal without escapes, with either of Python's quotes. */
 static bool take_string(struct cursor *c, struct inlay_text *string)
 {
     char quote = take(c, "'") ? '\'' : '"';
@@ -84,7 +84,7 @@ static bool take_size(struct cursor *c, size_t *value)
     return c->at > first && (*first != '0' || c->at == first + 1);
 }
 
-/* Takes a tuple of integers and counts them; the first NPY_RANK go to npy. */
+/* Reads a tuple of integers and counts them; the first NPY_RANK are stored in npy. */
 static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
 {
     *rank = 0;
@@ -180,7 +180,7 @@ static bool check_kind(struct inlay_text descr, size_t rank, enum npy_kind kind,
 
 /* ---- The header ------------------------------------------------------------------------------------------------- */
 
-/* Reads the dictionary: three keys in any order, each once, and nothing behind it. */
+/* Reads the dictionary: three keys in any order, each once, and nothing after it. */
 static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *npy)
 {
     static const char broken[] = "its header is not the dictionary that NumPy writes";
