@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a family has no use for. If no family is known and the configuration names rotary or relative positions, which
- * attention applies, the input layer is assumed to be the token table alone. Any setting or tensor that may be part of
- * an input layer forbids the assumption: an error is better than wrong vectors.
+ * Detects settings and tensors that a family doesn't use. If no family is known and the configuration has rotary or
+ * relative positions, which attention applies, the input layer is assumed to be the token table alone. Any setting or
+ * tensor that may be part of an input layer prevents this: an error is better than wrong vectors.
  */
 #include "handle.h"
 #include "models/models.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Settings that exist only where attention knows of positions, behind config. or config.text_config. */
+/* Settings that exist only if attention handles positions, after config. or config.text_config. */
 static const char *const position_keys[] = {
     "rope_theta",
     "rope_scaling.rope_theta",
@@ -47,7 +47,7 @@ static bool is_neutral(const inlay_file_value *value)
     return value->kind == INLAY_FILE_VALUE_BOOLEAN ? value->integer == 0 : value->number == 1;
 }
 
-/* Returns the key of a setting of text that names rotary or relative positions, or null. */
+/* Returns the key of a text setting for rotary or relative positions, or null. */
 static const char *find_positions(const struct inlay_settings *settings)
 {
     for (size_t i = 0; i < sizeof position_keys / sizeof *position_keys; i++) {
@@ -70,7 +70,7 @@ static bool reads(const struct inlay_model *model, const char *key)
     return is_read;
 }
 
-/* Returns what follows a place and a dot in a key, or null if the key is not in that place. A null place has none. */
+/* Returns the rest of a key after a place and a dot, or null if the key is not in that place. A null place has none. */
 static const char *key_in(const char *key, const char *place)
 {
     const size_t size = place != NULL ? strlen(place) : 0;

@@ -15,7 +15,7 @@ enum { MOST_DEPTH = 32, MOST_KEY = 1024 };
    short keys would otherwise take a hundred times the memory of the file. */
 enum { KEY_BYTES = 8, KEY_BYTES_BESIDES = 1 << 16 };
 
-/* What is parsed, and where to. */
+/* The parser's state. */
 struct parser {
     struct inlay_catalogue *catalogue;
     struct inlay_json json;
@@ -23,7 +23,7 @@ struct parser {
     size_t key_bytes;                     /* that keys may still take */
 };
 
-/* Counts the elements of an array, and whether all are strings, integers or numbers: 0 if not. */
+/* Counts the elements of an array, and determines their common kind: strings, integers or numbers; 0 if mixed. */
 static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
 {
     size_t strings = 0, integers = 0, numbers = 0;
@@ -47,7 +47,7 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
                                : 0;
 }
 
-/* Notes a key whose value is left out. False if there is no memory. */
+/* Records a key with an unsupported value. Returns false if allocation fails. */
 static bool note_odd(struct parser *parser, const char *key, bool is_null)
 {
     struct inlay_odd_key *odd = inlay_catalogue_memory(parser->catalogue, sizeof *odd);
@@ -58,8 +58,8 @@ static bool note_odd(struct parser *parser, const char *key, bool is_null)
     return true;
 }
 
-/* Reads a value that is neither an object nor an array. Its kind stays 0 if it is left out. False if there is no
-   memory. */
+/* Reads a value that is neither an object nor an array. Its kind stays 0 if it is skipped. Returns false if allocation
+   fails. */
 static bool parse_plain(struct parser *parser, inlay_file_value *value)
 {
     const char first = inlay_json_peek(&parser->json);
@@ -87,7 +87,7 @@ static bool parse_plain(struct parser *parser, inlay_file_value *value)
     return true;
 }
 
-/* Reads an array whose elements are all of a kind; skips others, and notes their key. False if there is no memory. */
+/* Reads an array of elements of one kind; skips others and records their key. Returns false if allocation fails. */
 static bool parse_array(struct parser *parser, inlay_file_value *value)
 {
     size_t count;
@@ -121,7 +121,7 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
     return true;
 }
 
-/* Reads the value of a key, or enters it if it is an object. False if there is no memory. */
+/* Reads the value of a key, or enters it if it is an object. Returns false if allocation fails. */
 static bool parse_member(struct parser *parser, struct inlay_text key)
 {
     struct inlay_json *json = &parser->json;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Input layers of checkpoints: finds the family of a model and what the model does behind its layer, lets the terms of
- * builder.h make the spec, and holds what that needs.
+ * Input layers of checkpoints: finds the family of a model and the steps of the model after its layer, has the terms of
+ * builder.h make the spec, and owns the memory for it.
  */
 #include "models/builder.h"
 #include "options.h"
@@ -59,7 +59,7 @@ static void add_unused(struct inlay_layer_builder *builder)
         add_step(builder->layer, "unknown", name);
 }
 
-/* Adds what the model does behind the layer, in its order. */
+/* Adds the steps of the model after the layer, in order. */
 static void add_all_following(struct inlay_layer_builder *builder)
 {
     const struct inlay_model *model = builder->found.model;
@@ -89,7 +89,7 @@ static void add_all_following(struct inlay_layer_builder *builder)
         add_unused(builder);
 }
 
-/* Demands the setting without which the layer of a family is another. */
+/* Requires the settings without which a family's layer would be a different one. */
 static bool check_demanded(const struct inlay_layer_builder *builder)
 {
     const struct inlay_model *model = builder->found.model;

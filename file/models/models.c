@@ -19,7 +19,7 @@
 
 /* ---- What several families have --------------------------------------------------------------------------------- */
 
-/* Of GGUF files. */
+/* For GGUF files. */
 #define GGUF_TOKENS .tokens = "token_embd.weight"
 #define GGUF_POSITIONS .positions = "position_embd.weight"
 #define GGUF_NORM .gamma = "token_embd_norm.weight", .beta = "token_embd_norm.bias"
@@ -30,10 +30,10 @@
 #define BERT_SEGMENTS .segments = "embeddings.token_type_embeddings.weight"
 #define BERT_NORM .gamma = "embeddings.LayerNorm.weight", .beta = "embeddings.LayerNorm.bias"
 #define BERT_ALL BERT_TOKENS, BERT_SEGMENTS, BERT_NORM
-/* As TensorFlow named the norm: transformers still reads such files. */
+/* TensorFlow's names of the norm: transformers still reads such files. */
 #define BERT_OLD_NORM .gamma = "embeddings.LayerNorm.gamma", .beta = "embeddings.LayerNorm.beta"
 
-/* Of encoder-decoder models. The token table is shared, or that of a side; the terms beside it are those of a side. */
+/* For encoder-decoder models. The token table is shared or belongs to a side; the other terms belong to a side. */
 #define ENCODER_DECODER .prefixes = LIST("model.", ""), .dim = "d_model", .has_decoder = true
 #define SHARED .tokens = "shared.weight"
 #define ENCODER_TOKENS .tokens = "encoder.embed_tokens.weight"
@@ -75,7 +75,7 @@
 #define AFTER_PADDING(key, ...) .after_padding = true, .padding_aware = true, .padding = {key, NULL, __VA_ARGS__}
 #define ROBERTA_POSITIONS(...) AFTER_PADDING(__VA_ARGS__), .zero_rows = INLAY_ZERO_ROWS_OWN
 
-/* A row is the name of a family, what tells it, what its tensors are called, and its rules. */
+/* Each row is a family: its name, how it is detected, the names of its tensors, and its rules. */
 static const struct inlay_model models[] = {
     {"bert", .told_by_tensors = true,
      .types = LIST("bert", "splinter", "squeezebert", "visual_bert", "align_text_model", "chinese_clip_text_model",
@@ -248,7 +248,7 @@ static const struct inlay_model models[] = {
                    "vaultgemma", "embedding_gemma2_text", "gemma4_unified_text"),
      .architectures = LIST("gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma-embedding"), LANGUAGE_MODEL_OR_GGUF,
      .scale = INLAY_MODEL_SCALE_SQRT,
-     /* Gemma 3n has several streams behind its table. */
+     /* Gemma 3n has several streams after its table. */
      .follows = STEPS({"streams", "altup_projections.0.weight", INLAY_MODEL_END},
                       {"streams", "altup_proj.weight", INLAY_MODEL_END})},
     {"t5gemma", .prefixes = LIST("model.", ""), .names = NAMES({ENCODER_TOKENS}, {SHARED}), .has_decoder = true,
@@ -314,7 +314,7 @@ static const struct inlay_model wholes = {
              "musicflamingo", "omniasr", "ovis2", "paligemma", "qianfan_ocr", "qwen2_audio", "qwen3_asr", "siglip",
              "siglip2", "video_llama_3", "video_llava", "vipllava", "voxtral")};
 
-/* Returns the prefixes of a family. A star stands for its name. */
+/* Returns the prefixes of a family. A star is replaced by its name. */
 static const char *const *prefixes_of(const struct inlay_model *model)
 {
     static const char *const own[] = {"*.", "", NULL};
@@ -361,7 +361,7 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
     return tensor;
 }
 
-/* Returns whether a file has all tensors of a set that no layer can do without. */
+/* Returns true if a file has all required tensors of a set. */
 static bool has_all(const struct inlay_found_model *found, const struct inlay_model_names *names)
 {
     const char *const wanted[] = {names->positions, names->segments, names->gamma, names->beta};
@@ -395,7 +395,7 @@ static bool find_names(struct inlay_found_model *found)
     return false;
 }
 
-/* Returns whether a family has that name in config.json or in GGUF files. */
+/* Returns true if a family has that name in config.json or in GGUF files. */
 static bool is_called(const struct inlay_model *model, const char *text, bool is_gguf)
 {
     const char *const *name = is_gguf ? model->architectures : model->types;
@@ -406,7 +406,7 @@ static bool is_called(const struct inlay_model *model, const char *text, bool is
     return *name != NULL;
 }
 
-/* Returns whether an entry is that of a part. */
+/* Returns true if an entry is that of a part. */
 static bool has_part(const struct inlay_model *model, const char *part)
 {
     return same(model->part, part) || (model->has_decoder && same(part, INLAY_MODEL_DECODER));
@@ -420,7 +420,7 @@ static const struct inlay_model *model_named(const char *name, const char *part)
     return NULL;
 }
 
-/* Notes the family that the files name. If the options name one, that stays, and another one is noted. */
+/* Records the family named by the files. If the options name one, that is kept, and a different one is recorded. */
 static void note_family(struct inlay_found_model *found, const struct inlay_model *model, const inlay_file_value *told,
                         bool is_gguf)
 {
@@ -461,7 +461,7 @@ static bool find_told(struct inlay_found_model *found, const inlay_file_value **
     return *told != NULL || inlay_settings_check_odd(&found->settings, &type_key, "a string");
 }
 
-/* Finds the only family whose tensors a file has. */
+/* Finds the only family whose tensors are in a file. */
 static bool find_by_tensors(struct inlay_found_model *found)
 {
     const struct inlay_found_model nothing = *found;

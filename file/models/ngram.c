@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hashed n-gram embeddings of checkpoints. What the parts of a kind are called is data: tensors beside the table,
- * tensors or metadata of the whole model, keys of config.json. Everything that a file says is checked against the rows
- * of its table, which bound the hashes. Names of Qwen4Exp are those of transformers 5.23 and, in GGUF files, of
- * llama.cpp; names of Engram are those of DeepSeek-V4.1's checkpoint and of converters to GGUF, which have no standard
- * yet.
+ * Hashed n-gram embeddings of checkpoints. The names of each kind's parts are data: tensors next to the table, tensors
+ * or metadata of the whole model, keys of config.json. Everything in a file is checked against the rows of its table,
+ * which bound the hashes. Names of Qwen4Exp are those of transformers 5.23 and, in GGUF files, of llama.cpp. Names of
+ * Engram are those of DeepSeek-V4.1's checkpoint and of converters to GGUF, which have no standard yet.
  */
 #include "handle.h"
 #include "models/report.h"
@@ -15,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The arrays of a hash. The first and the last are of the whole model, the others of a layer. */
+/* The arrays of a hash. The first and the last belong to the whole model, the others to a layer. */
 enum part { LAYERS, MULTIPLIERS, MODULI, OFFSETS, TOKEN_MAP, PARTS };
 
 /* Where the integers of an array are. Null names are not looked for. */
@@ -88,11 +87,11 @@ struct inlay_file_ngram {
 struct found {
     const struct kind *kind;
     char name[256];  /* of its tensor, or a pattern for inlay_file_table_of() */
-    char stem[256];  /* of the names beside it */
+    char stem[256];  /* of the names next to it */
     long long layer; /* -1: no number is known */
 };
 
-/* An embedding that is being made. */
+/* An embedding under construction. */
 struct builder {
     struct inlay_settings settings;
     inlay_file_error *error;
@@ -136,7 +135,7 @@ static bool is_table(const char *tensor, const char *end, struct found *found)
     return true;
 }
 
-/* Returns whether a tensor is a table of some kind. One without a stem is one only in files of its architecture. */
+/* Returns true if a tensor is a table of some kind. One without a stem only counts in files of its architecture. */
 static bool is_of_kind(const inlay_file_tensor *tensor, const struct inlay_settings *settings, struct found *found)
 {
     for (size_t k = 0; k < KINDS; k++)
@@ -151,7 +150,7 @@ static bool is_of_kind(const inlay_file_tensor *tensor, const struct inlay_setti
     return false;
 }
 
-/* Finds the table of a layer, or with layer -1 the only one. */
+/* Finds the table of a layer, or the only one if layer is -1. */
 static bool find_table(struct builder *builder, long long layer)
 {
     const struct inlay_settings *settings = &builder->settings;
@@ -189,14 +188,14 @@ static bool fail_missing(const struct builder *builder, const char *what, const 
                            "the %s of the n-grams are not in the files", what);
 }
 
-/* Names an array for a message: one that is not there, by where it would be. */
+/* Returns the name of an array for a message; a missing one is named by its expected location. */
 static const char *name_of(const struct builder *builder, enum part part)
 {
     const struct array *array = &builder->found.kind->arrays[part];
     return array->beside != NULL ? array->beside : array->gguf;
 }
 
-/* Returns the tensor of an array that lies beside the table, or null. */
+/* Returns the tensor of an array next to the table, or null. */
 static const inlay_file_tensor *tensor_beside(const struct builder *builder, const char *name)
 {
     char full[sizeof builder->found.stem + 64];
@@ -224,8 +223,8 @@ static inlay_file_value value_of(const inlay_file_tensor *tensor)
     return value;
 }
 
-/* Reads and reports the integers of an array, of which those of the whole model have a slice for each layer. None, if
-   the file has none. */
+/* Reads and reports the integers of an array; arrays of the whole model have a slice per layer. Reads none if the file
+   has none. */
 static bool read_array(struct builder *builder, enum part part)
 {
     const struct array *array = &builder->found.kind->arrays[part];
@@ -260,7 +259,7 @@ static bool read_array(struct builder *builder, enum part part)
     return true;
 }
 
-/* Finds which of the layers in arrays of the whole model the layer is, and their number. */
+/* Finds the index of the layer in arrays of the whole model, and their number of layers. */
 static bool find_slice(struct builder *builder)
 {
     struct found *found = &builder->found;
@@ -297,7 +296,7 @@ static bool read_arrays(struct builder *builder)
 
 /* ---- The spec --------------------------------------------------------------------------------------------------- */
 
-/* Begins the spec with the number of ids: those of the map, else the vocabulary of the model. */
+/* Starts the spec with the number of ids: that of the map, else the vocabulary of the model. */
 static bool begin_spec(struct builder *builder)
 {
     static const struct inlay_key key = {"vocab_size", "vocab_size", -1, .may_be_null = true};

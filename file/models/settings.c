@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The longest key that is looked for, with the zero behind it. An architecture that makes a longer one has no value. */
+/* Maximum length of a key, including the null. Keys of architectures that exceed it have no value. */
 enum { KEY_ROOM = 160 };
 
-/* Returns the value of a key in two parts, or null, also if one of them is. */
+/* Finds a value by a key in two parts. Returns null if there is none or a part is null. */
 static const inlay_file_value *value_of(const inlay_file *file, const char *first, const char *last)
 {
     char key[KEY_ROOM];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The terms of builder.h, a step for each. Vectors of float32 stay where they are in the file, at any address; others
- * are converted.
+ * The terms of a layer, one function each. float32 vectors stay in place in the file, unaligned; others are converted.
  */
 #include "models/builder.h"
 #include "piece.h"
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns a tensor of the layer; null if it is absent, with the error unless it may be. */
+/* Returns a tensor of the layer; null if it is missing, with an error unless it is optional. */
 static const inlay_file_tensor *find_tensor(const struct inlay_layer_builder *builder, const char *name)
 {
     char full[INLAY_MODEL_NAME_ROOM];
@@ -47,7 +46,7 @@ static bool take_table(const struct inlay_layer_builder *builder, const char *wh
     return true;
 }
 
-/* Finds a table that is added to token rows, and leaves *term as it is if it may be absent and is. */
+/* Finds a table that is added to token rows, and leaves *term unchanged if it is optional and missing. */
 static bool find_term(const struct inlay_layer_builder *builder, const char *what, const char *name,
                       inlay_file_table *table, const inlay_table **term)
 {
@@ -98,7 +97,7 @@ bool inlay_build_tokens(struct inlay_layer_builder *builder)
     return true;
 }
 
-/* Sets how tokens are numbered, which follows only where there are positions. */
+/* Sets how tokens are numbered, if there are positions. */
 static bool add_numbering(struct inlay_layer_builder *builder)
 {
     const struct inlay_model *model = builder->found.model;
@@ -182,7 +181,7 @@ static bool build_segments(struct inlay_layer_builder *builder)
     return true;
 }
 
-/* Checks that a tensor has one dimension, and says which types it may have unless it has one of them. */
+/* Checks that a tensor has one dimension and one of the supported types; otherwise lists them in the error. */
 static bool check_vector(const struct inlay_layer_builder *builder, const inlay_file_tensor *tensor, bool has_type,
                          const char *types)
 {
@@ -282,7 +281,7 @@ static float rounded_to(inlay_element_type type, float number)
     return number;
 }
 
-/* Computes the factor of token rows, without that of a quantised table, and says where it is from. */
+/* Computes the scale of token rows, without that of a quantized table, and reports its source. */
 static bool find_scale(const struct inlay_layer_builder *builder, float *scale, struct inlay_setting *setting)
 {
     static const enum inlay_setting_kind kinds[] = {[INLAY_MODEL_SCALE_FLAG] = INLAY_SETTING_FLAG,
@@ -290,7 +289,7 @@ static bool find_scale(const struct inlay_layer_builder *builder, float *scale, 
                                                     [INLAY_MODEL_SCALE_SQRT_KEY] = INLAY_SETTING_INTEGER};
     const struct inlay_model *model = builder->found.model;
     const inlay_table *view = &builder->layer->tokens.view;
-    /* transformers rounds the factor to the type that the model runs in; llama.cpp keeps it in float32. */
+    /* transformers rounds the scale to the type that the model runs in; llama.cpp keeps it in float32. */
     const inlay_element_type type =
         builder->found.settings.architecture == NULL ? builder->layer->spec.out_type : INLAY_F32;
     if (!find(builder, kinds[model->scale], &model->scale_key, setting))
@@ -341,7 +340,7 @@ static bool build_scale(struct inlay_layer_builder *builder)
 
 /* ---- Static embeddings ------------------------------------------------------------------------------------------ */
 
-/* Finds the mapping of ids to rows and the weight of each id, where the file has them. */
+/* Finds the mapping of ids to rows and the weight of each id, if the file has them. */
 static bool add_mapping(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
