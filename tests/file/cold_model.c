@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model of the tests of tables larger than memory. Elements are a hash of their index, so that nothing else has to
- * be in memory to judge rows.
+ * The model of the tests of tables larger than memory. Elements are a hash of their index, so rows can be checked
+ * without keeping anything else in memory.
  */
 #define _GNU_SOURCE /* MADV_DONTNEED, mincore */
 #include "file/cold_model.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of files.h. Memory is bounded by a limit of the system's, which counts mappings as well as malloc; time is
- * that of the process, which other processes do not lengthen.
+ * The files of files.h. A system limit bounds memory, including mappings and malloc. Time is the process's CPU time, so
+ * other processes don't affect it.
  */
 #define _GNU_SOURCE
 #include "file/files.h"

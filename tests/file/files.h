@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the suites of model files and their fuzz targets share: files made byte by byte in a folder of their own, and
- * what must hold of every file that is refused and of every one that is accepted.
+ * Shared by the suites of model files and their fuzz targets: files written byte by byte in a separate folder, and the
+ * invariants of rejected and accepted files.
  */
 #pragma once
 

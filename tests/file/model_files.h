@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small checkpoints for tests: writers of safetensors and GGUF files and of config.json, which know nothing of the
- * library that reads them, in a folder that is deleted at the end.
+ * Small checkpoints for tests: writers of safetensors, GGUF and config.json, independent of the library's readers, in a
+ * folder that is deleted at the end.
  */
 #pragma once
 

@@ -176,7 +176,7 @@ START_TEST(no_page_outside_of_the_rows_is_read)
 }
 END_TEST
 
-/* Converted scales lie in memory of malloc's, whose borders only a sanitizer sees. */
+/* Converted scales are in malloc's memory; only a sanitizer detects accesses past its bounds. */
 START_TEST(no_byte_outside_of_the_rows_is_read)
 {
     enum { ROWS = 5, DIM = 8 };
@@ -701,7 +701,7 @@ static inlay_file_read read_foreign(struct foreign *foreign, struct random *rand
     return read;
 }
 
-/* A page fault would read what lies around the page too. */
+/* A page fault would also read the surrounding pages. */
 START_TEST(cold_rows_of_any_mapping_are_requested_and_nothing_else)
 {
     struct random random = {15};

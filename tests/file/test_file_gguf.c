@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * GGUF files: good ones of both versions with values of every type, and the arithmetic that has broken other readers:
- * counts, lengths, products, paddings and offsets that overflow or reach behind the end.
+ * counts, lengths, products, paddings and offsets that overflow or exceed the end of the file.
  */
 #define _XOPEN_SOURCE 700 /* truncate */
 
@@ -207,7 +207,7 @@ START_TEST(shapes_and_ranges)
     refuse_tensor(1, (uint64_t[]){UINT64_C(1) << 63}, 24, 0, 32, INLAY_FILE_ERROR_RANGE, "negative");
     refuse_tensor(1, (uint64_t[]){UINT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_RANGE, "negative");
     refuse_tensor(2, (uint64_t[]){0, UINT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_RANGE, "negative");
-    /* Blocks lie within rows. */
+    /* Blocks must not cross rows. */
     refuse_tensor(1, (uint64_t[]){31}, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q8_0");
     refuse_tensor(2, (uint64_t[]){16, 2}, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q8_0");
     refuse_tensor(2, (uint64_t[]){128, 2}, 12, 0, 144, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q4_K");
@@ -243,7 +243,7 @@ START_TEST(overlaps_and_holes)
         blob_data(&blob, 32, 256);
         expect_refused(write_gguf(blob), INLAY_FILE_ERROR_RANGE, NULL, wrong[i].message);
     }
-    /* In any order, without padding behind the last one, and with more behind it. */
+    /* In any order, without padding after the last one, and with more bytes after it. */
     for (size_t more = 0; more < 100; more += 33) {
         struct blob blob = blob_gguf(3, 0);
         blob_tensor(&blob, "b", 1, (uint64_t[]){9}, 0, 64);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checkpoints of which no input layer can be made: the status, and the tensor or key that the error names.
+ * Checkpoints without a usable input layer: the status, and the tensor or key that the error names.
  */
 #include "file/model_files.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every allocation of opening a file of each format and of making layers and n-grams fails once: the call must say so,
- * leave no handle, and give back what it has. The linker puts the functions below in place of malloc and its kin.
+ * Makes every allocation fail once while opening a file of each format and making layers and n-grams: the call must
+ * report it, return no handle, and free everything. The linker replaces malloc and its kin by the functions below.
  */
 #include "file/files.h"
 #include "file/model_files.h"

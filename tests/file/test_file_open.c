@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a path may mean and may not: files of every kind, directories, indexes, parts of split models and config.json;
- * where their bytes are put; and arguments. The formats have suites of their own.
+ * Paths, valid and invalid: files of every kind, directories, indexes, parts of split models and config.json; memory
+ * modes; and arguments. The formats have separate suites.
  */
 #define _GNU_SOURCE
 #include "file/files.h"
@@ -419,7 +419,7 @@ START_TEST(tensors_of_missing_files)
 }
 END_TEST
 
-/* Whether a file was the one with that number to be opened, under the name that it has now. */
+/* Returns true if the file with that index of the opened ones is the one that now has that name. */
 static bool was_opened(const inlay_file *file, size_t index, const char *path)
 {
     struct stat status;

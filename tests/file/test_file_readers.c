@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the parsers of formats share, the reader of JSON and the catalogue, called directly: what their headers promise
- * to every caller, also where no file that is read today leads to it.
+ * The shared code of the parsers, the JSON parser and the catalogue, called directly: tests what their headers
+ * guarantee to every caller, even if no current format depends on it.
  */
 #include "file/files.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Safetensors files: good ones, whatever their address and white space, and every way that is known to break one. The
- * rules are those of the reference reader, and stricter where docs/files.md says so.
+ * Safetensors files: valid ones at any address and with any white space, and every known way to break one. The rules
+ * are those of the reference reader, or stricter where docs/files.md says so.
  */
 #include "file/files.h"
 
@@ -11,7 +11,7 @@
 
 #define F32_4 "\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[0,16]"
 
-/* Headers that must be refused, with a number of bytes of data behind them. */
+/* Headers that must be rejected, each followed by a number of bytes of data. */
 static const struct {
     const char *header;
     size_t data;
@@ -312,7 +312,7 @@ START_TEST(every_escape_is_decoded)
 }
 END_TEST
 
-/* The data begin behind the header, at any address. */
+/* The data starts directly after the header, unaligned. */
 START_TEST(unaligned_data_are_read)
 {
     for (size_t spaces = 0; spaces < 16; spaces++) {

@@ -143,7 +143,7 @@ END_TEST
 
 /* ---- Scales ----------------------------------------------------------------------------------------------------- */
 
-/* A table [2, 32] of ones in FP8, or of bytes 0x38 in int8, with scales beside it under that name. */
+/* A table [2, 32] of ones in FP8, or of bytes 0x38 in int8, and its scales under that name. */
 static inlay_file *with_scales(const char *type, const char *scale_name, const char *scale_type, size_t rows,
                                size_t columns, const void *scales, size_t bytes)
 {
@@ -459,7 +459,7 @@ START_TEST(compressed_tensors)
 }
 END_TEST
 
-/* Zero points that are all 0 are none: so older files have them beside symmetric tables. */
+/* Zero points that are all 0 are ignored: older files have them for symmetric tables. */
 START_TEST(zero_points_of_nothing)
 {
     static const float scale = 2, zero = 0;
