@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 """inlay.torch: operators, gradients and modules compared with PyTorch's, in eager mode, compiled and exported."""
 
+import concurrent.futures
 import copy
+import itertools
 import os
 import pickle
 import shutil
 import sys
+import time
 import warnings
 
 import pytest
@@ -341,6 +344,28 @@ def test_tables_may_change_before_backward():
     own.ids.zero_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         out.sum().backward()
+
+
+def test_threads_share_layers():
+    """All threads remove kept layers, and none may trip over what another one does meanwhile."""
+    end = time.monotonic() + 3
+
+    class Layer:
+        def _disown(self):
+            return self
+
+    def run(thread):
+        for number in itertools.takewhile(lambda _: time.monotonic() < end, itertools.count()):
+            assert operators._kept((thread, number), lambda learning: Layer())
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(run, range(4)))
+    finally:
+        sys.setswitchinterval(interval)
+        operators._layers.clear()
 
 
 def test_layers_of_one_call_do_not_tune_themselves(monkeypatch):

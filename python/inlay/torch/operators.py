@@ -174,7 +174,7 @@ def _kept(made_of: Any, make: Callable[..., Any]) -> Any:
         again = made_of in _layers
         layer = make(learning=again)._disown()
         if len(_layers) >= MAX_LAYERS:
-            _layers.pop(next(iter(_layers)), None)
+            _layers.pop(list(_layers)[0], None)  # other threads change it while it is iterated over
         _layers[made_of] = layer if again else None
     return layer
 
