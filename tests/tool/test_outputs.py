@@ -161,6 +161,24 @@ def test_streams():
     check(everything() == before, "no file has the name of one that is gone")
 
 
+def test_long_paths():
+    """A path that is too long has a beginning that is the name of another file."""
+    for length in range(4090, 4110):
+        path = "./" * (length // 2 - 5) + "wanted.npy"[length % 2:]
+        write("w", OLD)
+        write("wanted.np", OLD)
+        before = everything()
+        result = run("embed", "--ids", "1", "--dim", "4", "--out", path, "--force")
+        if len(path) >= 4096:
+            check_error(result, 1, f"a path of {len(path)} bytes", "cannot write", "File name too long")
+            check(everything() == before, "nothing is touched")
+        else:
+            check(result.returncode == 0 and os.path.exists(path), "a path that fits", result.stderr)
+            os.unlink(path)
+    os.unlink("w")
+    os.unlink("wanted.np")
+
+
 def test_options():
     """--force has an effect or is rejected."""
     rows = ("table", "--dim", "2", "--positions", "0:2")
@@ -175,6 +193,6 @@ def run_all(directory):
     before = os.getcwd()
     os.chdir(directory)
     make_inputs()
-    for test in test_inputs, test_existing, test_streams, test_options:
+    for test in test_inputs, test_existing, test_streams, test_long_paths, test_options:
         test()
     os.chdir(before)

@@ -130,8 +130,10 @@ static int create_temporary(struct output *output)
 static int open_output(const struct outputs *outputs, struct output *output, const char *option, const char *path)
 {
     output->option = option;
-    snprintf(output->path, PATH_BYTES, "%s", path);
     struct stat status;
+    errno = ENAMETOOLONG;
+    if (snprintf(output->path, PATH_BYTES, "%s", path) >= PATH_BYTES) /* what is left is the name of another file */
+        return cannot_write(output);
     const bool exists = stat(path, &status) == 0, regular = exists && S_ISREG(status.st_mode);
     if (strcmp(path, "-") == 0 || (regular && is_stdout(&status))) {
         output->stream = stdout;
