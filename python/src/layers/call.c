@@ -48,15 +48,6 @@ static int check_use(const struct layer_facts *layer, PyObject *const given[ARGU
     return 0;
 }
 
-/* Reads integers of any type as int64. Requires a shape. */
-static int read_int64(struct view *view, PyObject *array, const char *what, int dims, const Py_ssize_t *shape)
-{
-    if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_ids(view, what) == 0 ||
-        view_require_shape(view, what, dims, shape) < 0)
-        return -1;
-    return view_pack(view, DTYPE_I64);
-}
-
 /* Reads ids of positions or segments, one per token, if they are given. */
 static int read_ids(struct view *view, PyObject *array, const char *what, const struct view *ids, const void **data,
                     inlay_id_type *type)
@@ -133,16 +124,18 @@ static int read_offsets(struct call *call, const struct layer_facts *layer, PyOb
 
 static int read_starts(struct call *call, PyObject *starts)
 {
+    struct view *view = &call->more.starts;
     if (starts == NULL)
         return 0;
     const Py_ssize_t sequences = (Py_ssize_t)call->batch.sequences;
     const bool ragged = call->batch.offsets != NULL;
     const int dims = ragged ? 1 : call->ids.dims - 1;
     const bool alone = dims <= 0; /* a single sequence takes a list of one start */
-    if (read_int64(&call->more.starts, starts, "starts", alone ? 1 : dims,
-                   ragged || alone ? &sequences : call->ids.shape) < 0)
+    if (view_borrow(view, starts, "starts", DTYPE_UNKNOWN) < 0 || view_ids(view, "starts") == 0 ||
+        view_require_shape(view, "starts", alone ? 1 : dims, ragged || alone ? &sequences : call->ids.shape) < 0 ||
+        view_pack(view, DTYPE_I64) < 0)
         return -1;
-    call->batch.starts = (const int64_t *)(const void *)call->more.starts.data;
+    call->batch.starts = (const int64_t *)(const void *)view->data;
     return 0;
 }
 
