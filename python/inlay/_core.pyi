@@ -128,22 +128,7 @@ class NGram:
     column_count: int
     token_map: Optional[Array]
     tables: Optional[tuple[Optional[Table], ...]]
-    # Arrays are int64, made and checked by inlay.NGram. columns is [columns, 5].
-    def __new__(
-        cls,
-        vocab: int,
-        length: int,
-        mix: str,
-        columns: Array,
-        multipliers: Array,
-        pad: int,
-        token_map: Optional[Array],
-        resets: Array,
-        masks: Array,
-        zero_is_none: bool,
-        tables: Union[Table, Array, Sequence[Union[Table, Array, None]], None] = None,
-        /,
-    ) -> Any: ...
+    def __new__(cls, vocab: int, length: int, mix: str, *options: Any) -> Any: ...
     def __call__(
         self,
         ids: Array,

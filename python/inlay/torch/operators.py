@@ -333,20 +333,10 @@ class _Forward(torch.autograd.Function):
         gradient, gamma, beta = _through_norm(given, _through_dropout(given, gradient.float()))
         found: tuple[Optional[Tensor], ...] = (None, None, None)
         if any(wanted[:3]):
-            found = torch.ops.inlay.backward(
-                gradient,
-                given.ids,
-                given.position_ids,
-                given.segment_ids,
-                given.offsets,
-                given.weights,
-                [0 if table is None else table[0] for table in ctx.tables[:3]],
-                wanted[:3],
-                given.scale,
-                given.padding_id,
-                given.start,
-                given.pooling,
-            )
+            ids = (given.ids, given.position_ids, given.segment_ids, given.offsets, given.weights)
+            rows = [0 if table is None else table[0] for table in ctx.tables[:3]]
+            numbers = (given.scale, given.padding_id, given.start, given.pooling)
+            found = torch.ops.inlay.backward(gradient, *ids, rows, wanted[:3], *numbers)
         gradients = [
             found.to(table[1]) if want and table is not None and found is not None else None
             for found, table, want in zip((*found, gamma, beta), ctx.tables, wanted)
@@ -372,20 +362,10 @@ class _Backward(torch.autograd.Function):
             table = tables[0].new_zeros(rows[0], tables[0].shape[-1])
         elif padding_id >= 0:
             table = table.index_fill(0, torch.tensor([padding_id], device=table.device), 0.0)
-        given = Arguments(
-            ids,
-            table,
-            positions,
-            segments,
-            position_ids=None if positions is None else position_ids,
-            segment_ids=None if segments is None else segment_ids,
-            offsets=offsets,
-            weights=weights,
-            scale=scale,
-            padding_id=padding_id,
-            start=start,
-            pooling=pooling,
-        )
+        position_ids = None if positions is None else position_ids
+        segment_ids = None if segments is None else segment_ids
+        given = Arguments(ids, table, positions, segments, None, None, position_ids, segment_ids, offsets, weights)
+        given = given._replace(scale=scale, padding_id=padding_id, start=start, pooling=pooling)
         return None, torch.ops.inlay.forward(*given), *[None] * 11
 
 
