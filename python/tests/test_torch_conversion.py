@@ -5,6 +5,7 @@ Outputs of whole models change by less than 1e-5: norms are rounded once from fl
 """
 
 import copy
+import math
 import os
 import pathlib
 
@@ -180,6 +181,16 @@ def test_rms_norms_are_noted(layers):
             table.to(torch.bfloat16)
             nn.functional.rms_norm(table(ids.repeat(2, 1)), [32])
             assert layers[-1].norm == 0
+
+
+@pytest.mark.parametrize("epsilon", [-1e-4, math.inf, math.nan])
+def test_epsilons_that_layers_refuse_are_left_to_torch(layers, epsilon):
+    table, norm, ids = nn.Embedding(99, 32), nn.LayerNorm(32, eps=epsilon), torch.randint(99, (5, 50))
+    with torch.no_grad():
+        expected = norm(table(ids))
+        inlay.torch.convert(table)
+        assert torch.equal(norm(table(ids)), expected) or math.isnan(epsilon)
+        assert layers[-1].norm == 0
 
 
 def test_factors_of_tensors_are_noted(layers):

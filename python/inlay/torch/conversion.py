@@ -7,6 +7,7 @@ computes the rows, by one layer of all notes.
 """
 
 import dataclasses
+import math
 import sys
 import weakref
 from typing import Any, Callable, NamedTuple, Optional
@@ -218,6 +219,8 @@ def _note_norm(
     if not untouched or tuple(shape) != tuple(_shape(input)[-1:]) or way_of(gamma, beta) != DIRECT:
         return None
     if any(vector is not None and vector.dtype != torch.float32 for vector in (gamma, beta)):
+        return None
+    if not 0 <= epsilon < math.inf:
         return None
     norm = Norm(kind, _held(gamma), _held(beta), epsilon)
     return PendingRows(input.owner, _shape(input), input.terms, input.factor, norm)
