@@ -74,15 +74,17 @@ static bool open_part(inlay_file *file, const char *path, const char **lacks)
     file->catalogue.error = &own; /* don't report errors of a file that may be missing */
     const bool is_open = inlay_open_noted(&file->catalogue, path, file->options.memory, SIZE_MAX, mapping);
     file->catalogue.error = error;
-    if (!is_open && lacks != NULL) {
-        const bool is_missing = own.status == INLAY_FILE_ERROR_SYSTEM && own.system_error == ENOENT;
-        *lacks = own.status == INLAY_FILE_ERROR_MISSING ? "is a Git LFS pointer: run git lfs pull"
-                 : is_missing                           ? "is missing"
-                                                        : NULL;
-    }
     if (!is_open) {
-        *error = own;
-        return lacks != NULL && *lacks != NULL;
+        const bool is_missing = own.status == INLAY_FILE_ERROR_SYSTEM && own.system_error == ENOENT;
+        const char *why = own.status == INLAY_FILE_ERROR_MISSING ? "is a Git LFS pointer: run git lfs pull"
+                          : is_missing                           ? "is missing"
+                                                                 : NULL;
+        if (lacks == NULL || why == NULL) {
+            *error = own;
+            return false;
+        }
+        *lacks = why;
+        return true;
     }
     file->mapping_count++;
     const struct inlay_source source = {path, mapping->bytes, mapping->size};
