@@ -66,13 +66,14 @@
 /* Rules with the keys of config.json that they take, or null, and the values of models that state none. */
 #define OTHERS(...) ((const struct inlay_type_default[]){__VA_ARGS__, {0}})
 /* The third argument, if any, is OTHERS: the types with another default. */
-#define LAYER_NORM(key, ...) .norm = INLAY_NORM_LAYER, .epsilon = {key, NULL, __VA_ARGS__}
-#define RMS_NORM(...) .norm = INLAY_NORM_RMS, .epsilon = {"rms_norm_eps", NULL, __VA_ARGS__}
+#define LAYER_NORM(key, ...) .norm = INLAY_NORM_LAYER, .epsilon = {key, NULL, .otherwise = __VA_ARGS__}
+#define RMS_NORM(...) .norm = INLAY_NORM_RMS, .epsilon = {"rms_norm_eps", NULL, .otherwise = __VA_ARGS__}
 #define BERT_CLASS .names = NAMES({BERT_ALL}), LAYER_NORM("layer_norm_eps", 1e-12)
-#define SCALE_IF(key, otherwise) .scale = INLAY_MODEL_SCALE_FLAG, .scale_key = {key, NULL, otherwise}
-#define SCALE_BY(key, otherwise) .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {key, NULL, otherwise}
+#define SCALE_IF(key, value) .scale = INLAY_MODEL_SCALE_FLAG, .scale_key = {key, NULL, .otherwise = value}
+#define SCALE_BY(key, value) .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {key, NULL, .otherwise = value}
 /* Of RoBERTa: padding keeps its row, and has the position before the first. */
-#define AFTER_PADDING(key, ...) .after_padding = true, .padding_aware = true, .padding = {key, NULL, __VA_ARGS__}
+#define AFTER_PADDING(key, ...)                                                                                        \
+    .after_padding = true, .padding_aware = true, .padding = {key, NULL, .otherwise = __VA_ARGS__}
 #define ROBERTA_POSITIONS(...) AFTER_PADDING(__VA_ARGS__), .zero_rows = INLAY_ZERO_ROWS_OWN
 
 /* Each row is a family: its name, how it is detected, the names of its tensors, and its rules. */
@@ -85,7 +86,7 @@ static const struct inlay_model models[] = {
                       "question_encoder.bert_model.", "ctx_encoder.bert_model.", "span_predictor.encoder.bert_model."),
      .names = NAMES({BERT_ALL}, {BERT_TOKENS, BERT_SEGMENTS, BERT_OLD_NORM},
                     {GGUF_TOKENS, GGUF_POSITIONS, .segments = "?token_types.weight", GGUF_NORM}),
-     .norm = INLAY_NORM_LAYER, .epsilon = {"layer_norm_eps", "attention.layer_norm_epsilon", 1e-12},
+     .norm = INLAY_NORM_LAYER, .epsilon = {"layer_norm_eps", "attention.layer_norm_epsilon", .otherwise = 1e-12},
      .follows = STEPS({"task types", "embeddings.task_type_embeddings.weight", INLAY_MODEL_NORM})},
     {"layoutlm", BERT_CLASS, .positions_first = true,
      .follows = STEPS({"layout", "embeddings.x_position_embeddings.weight", INLAY_MODEL_SEGMENTS})},
@@ -96,7 +97,7 @@ static const struct inlay_model models[] = {
     {"big_bird", .prefixes = LIST("bert.", ""), BERT_CLASS, SCALE_IF("rescale_embeddings", 0)},
     {"bert-generation", .prefixes = LIST("bert.", ""), .names = NAMES({BERT_TOKENS, BERT_NORM}),
      LAYER_NORM("layer_norm_eps", 1e-12)},
-    {"roc_bert", BERT_CLASS, .demanded = {"concat_input", NULL, 1},
+    {"roc_bert", BERT_CLASS, .demanded = {"concat_input", NULL, .otherwise = 1},
      .follows = STEPS({"shapes", "embeddings.shape_embed.weight", INLAY_MODEL_SEGMENTS},
                       {"pronunciations", "embeddings.pronunciation_embed.weight", INLAY_MODEL_SEGMENTS},
                       {"projection", "embeddings.map_inputs_layer.weight", INLAY_MODEL_SEGMENTS})},
@@ -128,7 +129,7 @@ static const struct inlay_model models[] = {
     {"deberta", .types = LIST("deberta", "deberta-v2"),
      .names = NAMES({BERT_WORDS, .positions = "?embeddings.position_embeddings.weight",
                      .segments = "?embeddings.token_type_embeddings.weight", BERT_NORM}),
-     .types_key = {"type_vocab_size", NULL, 0}, .any_dim = true, LAYER_NORM("layer_norm_eps", 1e-7),
+     .types_key = {"type_vocab_size", NULL, .otherwise = 0}, .any_dim = true, LAYER_NORM("layer_norm_eps", 1e-7),
      .positions_first = true, .follows = STEPS({"projection", "embeddings.embed_proj.weight", INLAY_MODEL_NORM})},
     {"xlm", .types = LIST("xlm", "flaubert"), .prefixes = LIST("transformer.", ""),
      .names = NAMES({.tokens = "embeddings.weight",
@@ -156,7 +157,8 @@ static const struct inlay_model models[] = {
      LAYER_NORM("layer_norm_eps", 1e-12)},
     {"distilbert", .told_by_tensors = true,
      .names = NAMES({BERT_WORDS, .positions = "?embeddings.position_embeddings.weight", BERT_NORM}), .dim = "dim",
-     .recipe = INLAY_RECIPE_NUMPY_FP64, .sinusoid = {"sinusoidal_pos_embds", NULL, 0}, LAYER_NORM(NULL, 1e-12)},
+     .recipe = INLAY_RECIPE_NUMPY_FP64, .sinusoid = {"sinusoidal_pos_embds", NULL, .otherwise = 0},
+     LAYER_NORM(NULL, 1e-12)},
     {"modernbert", .told_by_tensors = true, .types = LIST("modernbert", "modernbert-decoder"),
      .prefixes = LIST("model.", ""),
      .names = NAMES({.tokens = "embeddings.tok_embeddings.weight",
@@ -182,14 +184,14 @@ static const struct inlay_model models[] = {
      .start = 2, .recipe = INLAY_RECIPE_FAIRSEQ, SCALE_IF("scale_embedding", 1)},
     {"opt", .told_by_tensors = true, .prefixes = LIST("model.decoder.", "decoder."),
      .names = NAMES({.tokens = "embed_tokens.weight", .positions = "embed_positions.weight"}),
-     .dim = "word_embed_proj_dim", .start = 2, .padding_aware = true, .padding = {"pad_token_id", NULL, 1},
+     .dim = "word_embed_proj_dim", .start = 2, .padding_aware = true, .padding = {"pad_token_id", NULL, .otherwise = 1},
      .zero_rows = INLAY_ZERO_ROWS_OWN, .follows = STEPS({"projection", "project_in.weight", INLAY_MODEL_POSITIONS})},
     {"bloom", .told_by_tensors = true, .architectures = LIST("bloom"), .prefixes = LIST("", "transformer."),
      .names = NAMES({.tokens = "word_embeddings.weight",
                      .gamma = "word_embeddings_layernorm.weight",
                      .beta = "word_embeddings_layernorm.bias"},
                     {GGUF_TOKENS, GGUF_NORM}),
-     .norm = INLAY_NORM_LAYER, .epsilon = {"layer_norm_epsilon", "attention.layer_norm_epsilon", 1e-5}},
+     .norm = INLAY_NORM_LAYER, .epsilon = {"layer_norm_epsilon", "attention.layer_norm_epsilon", .otherwise = 1e-5}},
     {"bart", .told_by_tensors = true, .types = LIST("bart", "mbart", "mvp", "trocr"), ENCODER_DECODER,
      .names = OF_A_SIDE(BART_TERMS), .start = 2, LAYER_NORM(NULL, 1e-5), SCALE_IF("scale_embedding", 0)},
     {"plbart", ENCODER_DECODER, .names = OF_A_SIDE(BART_TERMS), .start = 2, LAYER_NORM(NULL, 1e-5),
@@ -205,11 +207,11 @@ static const struct inlay_model models[] = {
     {"prophetnet",
      .names = NAMES({.tokens = "word_embeddings.weight", PROPHET_POSITIONS("encoder"), PROPHET_NORM},
                     {.tokens = "encoder.word_embeddings.weight", PROPHET_POSITIONS("encoder"), PROPHET_NORM}),
-     .after_padding = true, .padding = {"pad_token_id", NULL, 0}, LAYER_NORM(NULL, 1e-5)},
+     .after_padding = true, .padding = {"pad_token_id", NULL, .otherwise = 0}, LAYER_NORM(NULL, 1e-5)},
     {"prophetnet", .part = "decoder", .told_by_tensors = true,
      .names = NAMES({.tokens = "word_embeddings.weight", PROPHET_POSITIONS("decoder")},
                     {.tokens = "decoder.word_embeddings.weight", PROPHET_POSITIONS("decoder")}),
-     .after_padding = true, .padding = {"pad_token_id", NULL, 0},
+     .after_padding = true, .padding = {"pad_token_id", NULL, .otherwise = 0},
      .follows = STEPS({"streams", "decoder.ngram_embeddings.weight", INLAY_MODEL_END},
                       {"norm", "decoder.embeddings_layer_norm.weight", INLAY_MODEL_END})},
     {"pegasus_x", ENCODER_DECODER, .names = NAMES({SHARED}, {ENCODER_TOKENS}), .recipe = INLAY_RECIPE_FAIRSEQ,
@@ -242,7 +244,7 @@ static const struct inlay_model models[] = {
                    "granite_swa", "granitemoe_swa", "hyperclovax"),
      .architectures = LIST("granite", "granitemoe", "granitehybrid"), LANGUAGE_MODEL_OR_GGUF,
      .scale = INLAY_MODEL_SCALE_NUMBER,
-     .scale_key = {"embedding_multiplier", "embedding_scale", 1, OTHERS({"granite_docling_text", 12})}},
+     .scale_key = {"embedding_multiplier", "embedding_scale", .otherwise = 1, OTHERS({"granite_docling_text", 12})}},
     {"gemma", .told_by_tensors = true,
      .types = LIST("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n", "gemma3n_text", "gemma4", "gemma4_text",
                    "vaultgemma", "embedding_gemma2_text", "gemma4_unified_text"),
@@ -292,12 +294,13 @@ static const struct inlay_model models[] = {
      LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens_per_layer.weight"}, {.tokens = "per_layer_token_embd.weight"}),
      .any_dim = true, .scale = INLAY_MODEL_SCALE_SQRT_KEY,
-     .scale_key = {"hidden_size_per_layer_input", "embedding_length_per_layer_input", 256}, .first_for_bad_ids = true},
+     .scale_key = {"hidden_size_per_layer_input", "embedding_length_per_layer_input", .otherwise = 256},
+     .first_for_bad_ids = true},
     {"static", .told_by_tensors = true, .types = LIST("model2vec"), .prefixes = LIST(""),
      .names = NAMES({.tokens = "embeddings", .mapping = "mapping", .weights = "weights"},
                     {.tokens = "embedding.weight", .mapping = "mapping", .weights = "weights"}),
-     .any_dim = true, .epsilon = {NULL, NULL, 1e-32}, .pooling = INLAY_POOLING_MEAN,
-     .normalize = {"normalize", NULL, 0}},
+     .any_dim = true, .epsilon = {NULL, NULL, .otherwise = 1e-32}, .pooling = INLAY_POOLING_MEAN,
+     .normalize = {"normalize", NULL, .otherwise = 0}},
 };
 
 enum { MODELS = sizeof models / sizeof *models };

@@ -48,8 +48,8 @@ static const struct kind {
                    [MULTIPLIERS] = {"multipliers", "layer_multipliers", .gguf = "ple.layer_multipliers"},
                    [MODULI] = {"moduli", "ngram_heads_vocab_sizes", .gguf = "ple.head_vocab_sizes"},
                    [OFFSETS] = {"offsets", "ngram_heads_offsets", .gguf = "ple.head_offsets"}},
-        .pad = {"eos_token_id", "ple.eos_token_id", -1, .may_be_null = true},
-        .mask = {NULL, NULL, -1},
+        .pad = {"eos_token_id", "ple.eos_token_id", .otherwise = -1, .may_be_null = true},
+        .mask = {NULL, NULL, .otherwise = -1},
         .pad_resets = true,
     },
     {
@@ -60,8 +60,8 @@ static const struct kind {
                    [MODULI] = OF_ENGRAM("primes", "primes"),
                    [OFFSETS] = OF_ENGRAM("offsets", "offsets"),
                    [TOKEN_MAP] = OF_ENGRAM("token map", "token_map")},
-        .pad = {"engram_pad_id", "engram.pad_id", -1, .may_be_null = true},
-        .mask = {"image_token_id", NULL, -1, .may_be_null = true},
+        .pad = {"engram_pad_id", "engram.pad_id", .otherwise = -1, .may_be_null = true},
+        .mask = {"image_token_id", NULL, .otherwise = -1, .may_be_null = true},
     },
 };
 
