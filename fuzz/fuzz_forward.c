@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns bytes into a forward call (tests/calls.h), sometimes with broken arguments. Every ISA that runs here must match
+ * Turns bytes into a forward call (tests/support/calls.h), sometimes with broken arguments. Every ISA that runs here must match
  * the reference, or the scalar kernels where the reference does not apply: same status, fault and output. For
  * libFuzzer, and for replay.c without it.
  */
-#include "calls.h"
+#include "support/calls.h"
 
 #include <stddef.h>
 #include <stdio.h>

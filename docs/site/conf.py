@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Sphinx settings of the site, and links from names of the C API in text and code to their documentation.
-commands/docs.sh sets the paths of Doxygen's XML and of the pages made by prepare.py."""
+scripts/docs.sh sets the paths of Doxygen's XML and of the pages made by prepare.py."""
 
 import os
 import pathlib

@@ -37,7 +37,7 @@ class InlayConan(ConanFile):
         self.version = re.search(r"^  version: '(.*)',$", text, re.MULTILINE)[1]
 
     def export_sources(self):
-        for pattern in ("meson.build", "meson_options.txt", "LICENSE", "cmake/*", "file/*", "include/*", "src/*"):
+        for pattern in ("meson.build", "meson_options.txt", "LICENSE", "packaging/cmake/*", "file/*", "include/*", "src/*"):
             copy(self, pattern, self.upstream, self.export_sources_folder)
 
     def configure(self):

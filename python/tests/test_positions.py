@@ -155,7 +155,7 @@ def test_rotary_layouts():
 
 
 def test_rotary_scaling_of_a_model():
-    """Llama 3.1: tests/rotary_models.inc has its frequencies, computed with 400 bits."""
+    """Llama 3.1: tests/positions/rotary_models.inc has its frequencies, computed with 400 bits."""
     config = {
         "rope_type": "llama3",
         "factor": 8.0,

@@ -230,7 +230,7 @@ def test_copies(rng, name):
 
 
 def test_random_tables_have_the_bits_of_the_c_library():
-    """Three of the tables with hashes in tests/test_random.c."""
+    """Three of the tables with hashes in tests/tables/test_random.c."""
     file = pathlib.Path(__file__).parents[2] / "tests" / "random_sha256.inc"
     hashes = re.findall(r'"([0-9a-f]{64})"', file.read_text(encoding="utf-8"))
     specs = {

@@ -8,7 +8,7 @@
 
 const struct inlay_fixed inlay_fixed_zero = {{0}}, inlay_fixed_one = {{1}}, inlay_fixed_unit = {{0, 0, 0, 0, 1}};
 
-/* The constants have 256 fraction bits and are rounded down. tests/test_exact.c compares them with MPFR. */
+/* The constants have 256 fraction bits and are rounded down. tests/positions/test_exact.c compares them with MPFR. */
 const struct inlay_fixed inlay_fixed_two_pi = {
     {6, 0x487ed5110b4611a6, 0x2633145c06e0e689, 0x48127044533e63a0, 0x105df531d89cd912}};
 const struct inlay_fixed inlay_fixed_inverse_two_pi = {

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "support.h"
+#include "support/support.h"
 
 #include <errno.h>
 

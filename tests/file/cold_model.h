@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "support.h"
-#include "system.h"
+#include "support/support.h"
+#include "support/system.h"
 
 #include <inlay/file.h>
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "support.h"
+#include "support/support.h"
 
 #include <inlay/file.h>
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "support.h"
+#include "support/support.h"
 
 /* The most dimensions of a tensor. */
 enum { MODEL_RANK = 3 };

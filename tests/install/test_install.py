@@ -250,7 +250,9 @@ class Installed:
             exported = {row[7] for row in rows if len(row) >= 8 and row[6] != "UND" and row[4] != "LOCAL"}
             expected = {f"{name}@@{version}" for name in declared} | {version}
             expect_same("exports", sorted(exported), sorted(expected))
-            path = self.build.source / "debian" / f"lib{library}0.symbols"
+            debian = self.build.source / "debian"  # of a source package; the tree keeps it in packaging/
+            folder = debian if debian.exists() else self.build.source / "packaging" / "debian"
+            path = folder / f"lib{library}0.symbols"
             listed = re.findall(r"^ (\S+)@\S+ ", path.read_text(encoding="ascii"), re.MULTILINE)
             expect_same(f"the headers and {path.name}", listed, sorted(declared | {version}))
 

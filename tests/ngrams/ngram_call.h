@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "calls.h"
+#include "support/calls.h"
 
 /* Limits of drawn calls: tokens, sequences, columns of all tokens, and bytes of an output; extents per table, and
    tables. */

@@ -3,7 +3,7 @@
 #include "ngrams/ngrams.h"
 
 #include "ngrams/ngrams_draw.h"
-#include "reference.h"
+#include "support/reference.h"
 
 #include <stdlib.h>
 #include <string.h>

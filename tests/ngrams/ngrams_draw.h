@@ -7,7 +7,7 @@
 
 #include "ngrams/ngram_call.h"
 
-#include "reference.h"
+#include "support/reference.h"
 
 /* Makes the arenas of all inputs. */
 void ngram_draw_prepare(void);

@@ -5,7 +5,7 @@
  * the number of calls (use CK_FORK=no for more than ten minutes), INLAY_NGRAM_SEED the first seed.
  */
 #include "ngrams/ngrams.h"
-#include "reference.h"
+#include "support/reference.h"
 
 #include <stdio.h>
 #include <stdlib.h>

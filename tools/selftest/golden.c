@@ -16,7 +16,7 @@ static const struct ggml_row {
     const char *row; /* as hexadecimal digits */
     const uint32_t *values;
 } ggml_rows[] = {
-#include "../tests/ggml_golden.inc"
+#include "../tests/tables/ggml_golden.inc"
 };
 
 static void ggml_run(struct trial *trial, size_t item)

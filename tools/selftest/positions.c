@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tests/sinusoid_tables.h"
+#include "../tests/positions/sinusoid_tables.h"
 #include "text/names.h"
 
 static const char *sinusoid_item(size_t item)

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../tests/flush.h"
+#include "../tests/support/flush.h"
 #include "text/message.h"
 
 /* ---- The checks ------------------------------------------------------------------------------------------------- */

@@ -79,9 +79,9 @@ const struct family quantize_checks = {"quantize", quantize_run, .item = element
 static const struct random_table {
     const char *name;
     inlay_random_spec spec;
-    const char *sha256; /* of the rows; tests/test_random.c reads it */
+    const char *sha256; /* of the rows; tests/tables/test_random.c reads it */
 } random_tables[] = {
-#include "../tests/random_sha256.inc"
+#include "../tests/tables/random_sha256.inc"
 };
 
 static void random_run(struct trial *trial, size_t item)

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tables in extents: every element type and route gives the bits of the same rows in one array, for any split. Each
+ * array of an extent is adjacent to a guard page. test_calls.c covers random layers in extents.
+ */
+#include "support/calls.h"
+#include "support/reference.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 41, DIM = 256, SEQUENCES = 3, LENGTH = 30, TOKENS_OF_BATCH = SEQUENCES * LENGTH, ROW_BYTES = DIM * 4 };
+
+/* The split: extents of `equal` rows, or of the lengths in `rows`. */
+static const struct cut {
+    size_t equal, rows[5];
+} cuts[] = {
+    {.equal = 1},     {.equal = 7},         {.equal = 40},           {.equal = ROWS},   {.equal = 1000},
+    {.rows = {ROWS}}, {.rows = {1, 39, 1}}, {.rows = {1, 1, 1, 38}}, {.rows = {40, 1}}, {.rows = {16, 8, 4, 2, 11}}};
+enum { CUTS = sizeof cuts / sizeof *cuts };
+
+/* A table in one array, and its contents. */
+static struct whole {
+    inlay_table view;
+    float floats[ROWS * DIM];
+    unsigned char data[ROWS * (DIM * 4 + 8)], scales[ROWS * DIM / 16 * 4], zeros[ROWS * DIM / 32];
+} whole;
+
+static void make_whole(inlay_element_type type)
+{
+    struct random random = {(uint64_t)type};
+    const inlay_table from = inlay_table_f32(whole.floats, ROWS, DIM);
+    for (size_t i = 0; i < ROWS * DIM; i++)
+        whole.floats[i] = (float)(random_unit(&random) - 0.4);
+    const bool grouped = is_grouped(type);
+    inlay_table_storage storage = inlay_table_storage_of(type, whole.data, DIM);
+    storage.group = grouped ? 32 : 0;
+    storage.scales = row_scale_bytes(type, DIM, 32) > 0 ? whole.scales : NULL;
+    storage.zeros = grouped ? whole.zeros : NULL;
+    ck_assert_int_eq(inlay_table_quantize(&from, &storage, &whole.view, NULL), INLAY_OK);
+}
+
+/* The same rows in extents. */
+struct pieces {
+    inlay_table view;
+    inlay_table_extent extents[ROWS];
+    struct arena arenas[ROWS][3];
+};
+
+/* Copies bytes to a separate arena, adjacent to the page before or after it. */
+static void *copy(struct arena *arena, const void *from, size_t bytes, bool at_begin)
+{
+    *arena = arena_make(bytes);
+    return memcpy(arena_place(arena, bytes, at_begin ? AT_BEGIN : AT_END, 0), from, bytes);
+}
+
+/* Returns the zero points of some rows, in the format of a table of only these rows; `bytes` is set to their size. */
+static const unsigned char *zeros_of(size_t first, size_t rows, size_t *bytes)
+{
+    static unsigned char zeros[sizeof whole.zeros + 1];
+    const size_t groups = DIM / 32, row_zeros = whole.view.type == INLAY_U4_GROUPED ? groups + groups % 2 : groups;
+    memset(zeros, 0, sizeof zeros);
+    *bytes = zero_bytes(whole.view.type, rows, groups);
+    if (whole.view.type == INLAY_I8_GROUPED || whole.view.type == INLAY_U8_GROUPED)
+        return memcpy(zeros, whole.zeros + first * groups, *bytes);
+    for (size_t i = 0; i < rows * row_zeros; i++) {
+        const size_t from = first * row_zeros + i;
+        zeros[i / 2] |= (unsigned char)((whole.zeros[from / 2] >> from % 2 * 4 & 15) << i % 2 * 4);
+    }
+    return zeros;
+}
+
+static void make_pieces(struct pieces *pieces, const struct cut *cut)
+{
+    const size_t row_bytes = whole.view.stride_bytes, scale_bytes = row_scale_bytes(whole.view.type, DIM, 32);
+    size_t count = 0;
+    memset(pieces, 0, sizeof *pieces);
+    for (size_t row = 0, rows; row < ROWS; row += rows, count++) {
+        rows = cut->equal > 0 ? cut->equal : cut->rows[count];
+        rows = rows < ROWS - row ? rows : ROWS - row;
+        inlay_table_extent *extent = &pieces->extents[count];
+        struct arena *arenas = pieces->arenas[count];
+        const bool at_begin = count % 2 == 1;
+        extent->first_row = row;
+        extent->data = copy(&arenas[0], whole.data + row * row_bytes, rows * row_bytes, at_begin);
+        if (whole.view.scales != NULL)
+            extent->scales = copy(&arenas[1], whole.scales + row * scale_bytes, rows * scale_bytes, at_begin);
+        if (whole.view.zeros != NULL) {
+            size_t bytes;
+            const unsigned char *zeros = zeros_of(row, rows, &bytes);
+            extent->zeros = copy(&arenas[2], zeros, bytes, at_begin);
+        }
+    }
+    pieces->view = inlay_table_in_extents(whole.view, pieces->extents, count, cut->equal);
+}
+
+static void free_pieces(struct pieces *pieces)
+{
+    for (size_t i = 0; i < pieces->view.extent_count; i++)
+        for (int array = 0; array < 3; array++)
+            if (pieces->arenas[i][array].begin != NULL)
+                arena_free(&pieces->arenas[i][array]);
+}
+
+/* ---- Layers ---- */
+
+/* The other terms of a layer; `learned` and `segments` are rows of the same table. */
+static const struct variant {
+    const char *name;
+    bool sinusoid, learned, segments, padding, weights, shard, one_sequence;
+    size_t cached;
+    inlay_bad_id bad_id;
+    inlay_norm norm;
+    inlay_pooling pooling;
+    inlay_element_type out_type;
+} variants[] = {
+    {"tokens", .sinusoid = false},
+    {"tokens of one sequence", .one_sequence = true},
+    {"cached sinusoids", .sinusoid = true, .cached = LENGTH},
+    {"computed sinusoids", .sinusoid = true},
+    {"computed sinusoids of one sequence", .sinusoid = true, .one_sequence = true},
+    {"learned positions", .learned = true},
+    {"learned positions and padding", .learned = true, .padding = true},
+    {"segments", .segments = true},
+    {"a norm", .norm = INLAY_NORM_LAYER, .learned = true},
+    {"float16 outputs", .out_type = INLAY_F16},
+    {"clamped ids", .bad_id = INLAY_BAD_ID_CLAMP},
+    {"ids without a row", .bad_id = INLAY_BAD_ID_ZERO},
+    {"substituted ids", .bad_id = INLAY_BAD_ID_SUBSTITUTE},
+    {"skipped ids", .bad_id = INLAY_BAD_ID_SKIP},
+    {"a shard", .shard = true, .sinusoid = true},
+    {"a sum", .pooling = INLAY_POOLING_SUM},
+    {"a mean", .pooling = INLAY_POOLING_MEAN},
+    {"a weighted sum", .pooling = INLAY_POOLING_SUM, .weights = true},
+};
+
+static int32_t ids[TOKENS_OF_BATCH], segment_ids[TOKENS_OF_BATCH];
+static float weights[TOKENS_OF_BATCH];
+
+static inlay_batch batch_of(const struct variant *variant)
+{
+    struct random random = {7};
+    for (size_t i = 0; i < TOKENS_OF_BATCH; i++) {
+        const int64_t id = (int64_t)random_below(&random, 3 * ROWS) - ROWS;
+        ids[i] = (int32_t)(variant->bad_id != INLAY_BAD_ID_ERROR ? id : (id + ROWS) % ROWS);
+        segment_ids[i] = (int32_t)random_below(&random, ROWS);
+        weights[i] = (float)random_unit(&random);
+    }
+    ids[0] = 0;
+    ids[1] = ROWS - 1;
+    inlay_batch batch = inlay_batch_i32(ids, SEQUENCES, LENGTH, 3);
+    if (variant->one_sequence)
+        batch = inlay_batch_i32(ids, 1, TOKENS_OF_BATCH, 3);
+    if (variant->segments) {
+        batch.segment_ids = segment_ids;
+        batch.segment_id_type = INLAY_ID_I32;
+    }
+    batch.weights = variant->weights ? weights : NULL;
+    return batch;
+}
+
+/* Runs a variant of a layer, and backward unless outputs are 16-bit. */
+static void run(const struct variant *variant, const inlay_table *table, const inlay_executor *executor,
+                unsigned char *out, float *gradients)
+{
+    const inlay_table tokens = variant->shard ? inlay_table_shard(*table, 5, ROWS + 9) : *table;
+    inlay_sinusoid *sinusoid = variant->sinusoid ? make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED) : NULL;
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.sinusoid = sinusoid;
+    spec.cached_positions = variant->cached;
+    spec.positions = variant->learned ? table : NULL;
+    spec.segments = variant->segments ? table : NULL;
+    spec.scale = 0.75f;
+    spec.padding_id = variant->padding ? 3 : -1;
+    spec.bad_id = variant->bad_id;
+    spec.substitute_id = ROWS - 1;
+    spec.norm = variant->norm;
+    spec.pooling = variant->pooling;
+    spec.out_type = variant->out_type != 0 ? variant->out_type : INLAY_F32;
+    const inlay_batch batch = batch_of(variant);
+    inlay_layer *layer = make_layer_of(&spec);
+    ck_assert_int_eq(inlay_forward(layer, &batch, out, ROW_BYTES, executor, NULL), INLAY_OK);
+    if (spec.out_type == INLAY_F32) {
+        inlay_gradients to = inlay_gradients_none(DIM);
+        to.tokens = gradients;
+        ck_assert_int_eq(inlay_backward(layer, &batch, out, ROW_BYTES, &to, executor, NULL), INLAY_OK);
+    }
+    inlay_layer_destroy(layer);
+    inlay_sinusoid_destroy(sinusoid);
+}
+
+START_TEST(layers)
+{
+    static unsigned char out[TOKENS_OF_BATCH * ROW_BYTES], expected[sizeof out];
+    static float gradients[ROWS * DIM], expected_gradients[ROWS * DIM];
+    struct random order = {1};
+    const inlay_executor executor = {&order, run_shuffled, 3};
+    make_whole((inlay_element_type)_i);
+    for (size_t c = 0; c < CUTS; c++) {
+        struct pieces pieces;
+        make_pieces(&pieces, &cuts[c]);
+        for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+            memset(out, 0, sizeof out);
+            memset(expected, 0, sizeof expected);
+            memset(gradients, 0, sizeof gradients);
+            memset(expected_gradients, 0, sizeof expected_gradients);
+            run(&variants[i], &whole.view, NULL, expected, expected_gradients);
+            run(&variants[i], &pieces.view, i % 2 == 0 ? &executor : NULL, out, gradients);
+            EXPECT(memcmp(out, expected, sizeof out) == 0, "type %d, cut %zu, %s: other rows", _i, c, variants[i].name);
+            EXPECT(memcmp(gradients, expected_gradients, sizeof gradients) == 0,
+                   "type %d, cut %zu, %s: other gradients", _i, c, variants[i].name);
+        }
+        free_pieces(&pieces);
+    }
+}
+END_TEST
+
+START_TEST(plain_operations)
+{
+    static float out[ROWS * DIM], expected[ROWS * DIM];
+    int64_t all[ROWS];
+    for (size_t i = 0; i < ROWS; i++)
+        all[i] = (int64_t)(ROWS - 1 - i);
+    make_whole((inlay_element_type)_i);
+    for (size_t c = 0; c < CUTS; c++) {
+        struct pieces pieces;
+        make_pieces(&pieces, &cuts[c]);
+        const inlay_table *const views[] = {&whole.view, &pieces.view};
+        for (int i = 0; i < 2; i++) {
+            float *to = i == 0 ? expected : out;
+            ck_assert_int_eq(inlay_gather(views[i], all, INLAY_ID_I64, ROWS, 3, to, ROW_BYTES, NULL, NULL), INLAY_OK);
+        }
+        EXPECT(memcmp(out, expected, sizeof out) == 0, "type %d, cut %zu: gather", _i, c);
+        for (int i = 0; i < 2; i++) {
+            float *to = i == 0 ? expected : out;
+            ck_assert_int_eq(inlay_add_positions(to, ROW_BYTES, 3, ROWS / 3, views[i], 9, NULL, NULL), INLAY_OK);
+        }
+        EXPECT(memcmp(out, expected, sizeof out) == 0, "type %d, cut %zu: add_positions", _i, c);
+        free_pieces(&pieces);
+    }
+}
+END_TEST
+
+START_TEST(quantising)
+{
+    static unsigned char made[ROWS * DIM], expected[ROWS * DIM];
+    static float scales[ROWS], expected_scales[ROWS];
+    inlay_table_storage to = inlay_table_storage_of(INLAY_I8, made, DIM), contiguous = to;
+    to.scales = scales;
+    contiguous.data = expected;
+    contiguous.scales = expected_scales;
+    make_whole(INLAY_F32);
+    ck_assert_int_eq(inlay_table_quantize(&whole.view, &contiguous, NULL, NULL), INLAY_OK);
+    for (size_t c = 0; c < CUTS; c++) {
+        struct pieces pieces;
+        inlay_table view;
+        memset(made, 0, sizeof made);
+        make_pieces(&pieces, &cuts[c]);
+        ck_assert_int_eq(inlay_table_quantize(&pieces.view, &to, &view, NULL), INLAY_OK);
+        EXPECT(memcmp(made, expected, sizeof made) == 0 && memcmp(scales, expected_scales, sizeof scales) == 0,
+               "cut %zu: quantised", c);
+        EXPECT(view.extents == NULL && view.extent_count == 0 && view.rows == ROWS, "cut %zu: its view", c);
+        free_pieces(&pieces);
+    }
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    Suite *suite = suite_create("extents");
+    TCase *types = tcase_create("types");
+    tcase_set_timeout(types, 600);
+    tcase_add_loop_test(types, layers, INLAY_F32, INLAY_ELEMENT_TYPES);
+    tcase_add_loop_test(types, plain_operations, INLAY_F32, INLAY_ELEMENT_TYPES);
+    tcase_add_test(types, quantising);
+    suite_add_tcase(suite, types);
+    return run_suite(argc, argv, suite);
+}
