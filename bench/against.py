@@ -20,7 +20,7 @@ import sys
 
 import results
 
-LEAST = 0.05
+MIN = 0.05
 SCATTERS = 2
 ROUNDS = 2
 
@@ -53,7 +53,7 @@ def slower_minima(old, new):
     """Returns {row: (old minimum, new minimum, noise)} of slower rows. Rows of only one harness don't count."""
     found = {}
     for name in new.keys() & old.keys():
-        noise = max(LEAST, SCATTERS * math.hypot(spread(old[name]), spread(new[name])))
+        noise = max(MIN, SCATTERS * math.hypot(spread(old[name]), spread(new[name])))
         if min(new[name]) / min(old[name]) - 1 > noise:
             found[name] = (min(old[name]), min(new[name]), noise)
     return found

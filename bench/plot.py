@@ -29,7 +29,7 @@ LIMITS = {
     "copy_nt_t1_blocks": ("#cc79a7", "--"),
 }
 GROWING = "b10_s"  # the series `growing` of bench/shapes/shapes.h
-RATIO_MOST = 3  # larger ratios are drawn at the edge, with their number
+MAX_RATIO = 3  # larger ratios are drawn at the edge, with their number
 
 
 def unique(values):
@@ -46,19 +46,19 @@ def draw_ratio_panel(axes, rows):
         own = [row for row in rows if row.isa == isa]
         if not own:
             continue
-        x = [min(row.ratio, RATIO_MOST) for row in own]
+        x = [min(row.ratio, MAX_RATIO) for row in own]
         y = [shapes.index(row.shape) for row in own]
         axes.scatter(x, y, c=color, marker=marker, s=30, label=isa, zorder=3, alpha=0.85)
         for row, at in zip(own, y):
-            if row.ratio > RATIO_MOST:
+            if row.ratio > MAX_RATIO:
                 # Puts the ISAs' numbers next to each other, not on top of each other.
                 shift = -8 - 34 * list(ISAS).index(isa)
-                axes.annotate(f"{row.ratio:.1f}", (RATIO_MOST, at), (shift, 0), textcoords="offset points", fontsize=7,
+                axes.annotate(f"{row.ratio:.1f}", (MAX_RATIO, at), (shift, 0), textcoords="offset points", fontsize=7,
                               color=color, ha="right", va="center")
     axes.axvline(1, color="black", linewidth=1)
     axes.set_yticks(range(len(shapes)), [shape.replace("_", " ") for shape in shapes], fontsize=7)
     axes.set_ylim(len(shapes) - 0.5, -0.5)
-    axes.set_xlim(0.5, RATIO_MOST + 0.1)
+    axes.set_xlim(0.5, MAX_RATIO + 0.1)
     axes.grid(axis="both", color="#dddddd", linewidth=0.6)
     axes.set_title(rows[0].kernel, fontsize=10, loc="left")
 

@@ -45,9 +45,9 @@ static void shorten(const char *name, char *out, size_t room)
 /* Writes "path: name: " into out [room], and returns its length. */
 static size_t write_place(const char *path, const char *name, char *out, size_t room)
 {
-    enum { MOST_PATH = 120 };
+    enum { MAX_PATH = 120 };
     size_t used = 0;
-    const size_t size = path != NULL ? strlen(path) : 0, cut = size > MOST_PATH ? size - MOST_PATH : 0;
+    const size_t size = path != NULL ? strlen(path) : 0, cut = size > MAX_PATH ? size - MAX_PATH : 0;
     if (path != NULL)
         used = (size_t)snprintf(out, room, "%s%s: ", cut > 0 ? "..." : "", path + cut);
     if (*name != '\0')

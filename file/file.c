@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opening and closing a model: finds its files, maps them, parses them into one catalogue and checks them against each
+ * Opening and closing a model: finds its files, maps them, parses them into one catalog and checks them against each
  * other. On failure, the handle is closed as if it were complete.
  */
 #include <errno.h>
@@ -38,29 +38,28 @@ static int64_t integer_of(const inlay_file_value *value)
 }
 
 /* Checks that the last parsed file is the part of the model that its name states. */
-static bool check_part(const struct inlay_catalogue *catalogue, const char *path, size_t part, size_t parts)
+static bool check_part(const struct inlay_catalog *catalog, const char *path, size_t part, size_t parts)
 {
-    int64_t number = integer_of(inlay_catalogue_last_value(catalogue, "split.no"));
-    int64_t count = integer_of(inlay_catalogue_last_value(catalogue, "split.count"));
+    int64_t number = integer_of(inlay_catalog_last_value(catalog, "split.no"));
+    int64_t count = integer_of(inlay_catalog_last_value(catalog, "split.count"));
     if (parts == 1 && count > 1)
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, "split.count",
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, path, "split.count",
                                "it is one of %lld parts, and its name does not tell the names of the others",
                                (long long)count);
     if (parts > 1 && (number != (int64_t)part || count != (int64_t)parts))
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, "split.no",
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, path, "split.no",
                                "its split.no is %lld and its split.count %lld, and its name says part %zu of %zu",
                                (long long)number, (long long)count, part + 1, parts);
     return true;
 }
 
 /* Checks the total number of tensors of all parts. */
-static bool check_count(const struct inlay_catalogue *catalogue, const char *path)
+static bool check_count(const struct inlay_catalog *catalog, const char *path)
 {
-    int64_t tensors = integer_of(inlay_catalogue_value(catalogue, "split.tensors.count"));
-    if (tensors >= 0 && (uint64_t)tensors != catalogue->tensor_count)
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, "split.tensors.count",
-                               "it is %lld, and the parts have %zu tensors", (long long)tensors,
-                               catalogue->tensor_count);
+    int64_t tensors = integer_of(inlay_catalog_value(catalog, "split.tensors.count"));
+    if (tensors >= 0 && (uint64_t)tensors != catalog->tensor_count)
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, path, "split.tensors.count",
+                               "it is %lld, and the parts have %zu tensors", (long long)tensors, catalog->tensor_count);
     return true;
 }
 
@@ -70,10 +69,10 @@ static bool check_count(const struct inlay_catalogue *catalogue, const char *pat
 static bool open_part(inlay_file *file, const char *path, const char **lacks)
 {
     struct inlay_mapping *mapping = &file->mappings[file->mapping_count];
-    inlay_file_error *error = file->catalogue.error, own;
-    file->catalogue.error = &own; /* don't report errors of a file that may be missing */
-    const bool is_open = inlay_open_noted(&file->catalogue, path, file->options.memory, SIZE_MAX, mapping);
-    file->catalogue.error = error;
+    inlay_file_error *error = file->catalog.error, own;
+    file->catalog.error = &own; /* don't report errors of a file that may be missing */
+    const bool is_open = inlay_open_noted(&file->catalog, path, file->options.memory, SIZE_MAX, mapping);
+    file->catalog.error = error;
     if (!is_open) {
         const bool is_missing = own.status == INLAY_FILE_ERROR_SYSTEM && own.system_error == ENOENT;
         const char *why = own.status == INLAY_FILE_ERROR_MISSING ? "is a Git LFS pointer: run git lfs pull"
@@ -88,26 +87,26 @@ static bool open_part(inlay_file *file, const char *path, const char **lacks)
     }
     file->mapping_count++;
     const struct inlay_source source = {path, mapping->bytes, mapping->size};
-    const bool is_parsed = inlay_parse_model(&file->catalogue, &source);
+    const bool is_parsed = inlay_parse_model(&file->catalog, &source);
     inlay_mapping_advise_random(mapping);
     return is_parsed;
 }
 
 static bool open_model(inlay_file *file, const char *path)
 {
-    struct inlay_catalogue *catalogue = &file->catalogue;
+    struct inlay_catalog *catalog = &file->catalog;
     struct inlay_model_files files;
-    if (!inlay_find_files(path, catalogue, &files))
+    if (!inlay_find_files(path, catalog, &files))
         return false;
     file->mappings = calloc(files.count, sizeof *file->mappings);
     if (file->mappings == NULL)
-        return inlay_file_fail_memory(catalogue->error, path);
+        return inlay_file_fail_memory(catalog->error, path);
     for (size_t part = 0; part < files.count; part++)
         if (!open_part(file, files.paths[part], files.index != NULL ? &files.lacks[part] : NULL) ||
-            (files.index == NULL && !check_part(catalogue, files.paths[part], part, files.count)))
+            (files.index == NULL && !check_part(catalog, files.paths[part], part, files.count)))
             return false;
-    return inlay_catalogue_finish(catalogue) &&
-           (files.index == NULL ? check_count(catalogue, files.paths[0]) : inlay_check_index(catalogue, &files));
+    return inlay_catalog_finish(catalog) &&
+           (files.index == NULL ? check_count(catalog, files.paths[0]) : inlay_check_index(catalog, &files));
 }
 
 static bool open_file(const char *path, const inlay_file_options *options, inlay_file **file, inlay_file_error *error)
@@ -128,12 +127,12 @@ static bool open_file(const char *path, const inlay_file_options *options, inlay
     if (opened == NULL)
         return inlay_file_fail_memory(error, NULL);
     opened->options = *options;
-    opened->catalogue.error = error;
+    opened->catalog.error = error;
     if (!open_model(opened, path)) {
         inlay_file_close(opened);
         return false;
     }
-    opened->catalogue.error = NULL;
+    opened->catalog.error = NULL;
     inlay_file_start_reads(opened);
     *file = opened;
     return true;
@@ -157,7 +156,7 @@ void inlay_file_close(inlay_file *file)
         next = kept->next;
         free(kept);
     }
-    inlay_catalogue_release(&file->catalogue);
+    inlay_catalog_release(&file->catalog);
     free(file->mappings);
     free(file);
 }
@@ -166,43 +165,43 @@ void inlay_file_close(inlay_file *file)
 
 size_t inlay_file_opened_count(const inlay_file *file)
 {
-    return file->catalogue.opened_count;
+    return file->catalog.opened_count;
 }
 
-const inlay_file_opened *inlay_file_opened_at(const inlay_file *file, size_t index)
+const inlay_file_opened *inlay_file_path_at(const inlay_file *file, size_t index)
 {
-    return index < file->catalogue.opened_count ? &file->catalogue.opened[index] : NULL;
+    return index < file->catalog.opened_count ? &file->catalog.opened[index] : NULL;
 }
 
 size_t inlay_file_tensor_count(const inlay_file *file)
 {
-    return file->catalogue.tensor_count;
+    return file->catalog.tensor_count;
 }
 
 const inlay_file_tensor *inlay_file_tensor_at(const inlay_file *file, size_t index)
 {
-    return index < file->catalogue.tensor_count ? &file->catalogue.tensors[index] : NULL;
+    return index < file->catalog.tensor_count ? &file->catalog.tensors[index] : NULL;
 }
 
-const inlay_file_tensor *inlay_file_tensor_named(const inlay_file *file, const char *name)
+const inlay_file_tensor *inlay_file_find_tensor(const inlay_file *file, const char *name)
 {
-    const inlay_file_tensor *tensor = inlay_catalogue_tensor(&file->catalogue, name);
+    const inlay_file_tensor *tensor = inlay_catalog_tensor(&file->catalog, name);
     if (tensor == NULL || tensor->data != NULL)
         return tensor;
-    return tensor->bytes > 0 ? &file->catalogue.tensors[tensor->bytes - 1] : NULL; /* in another file */
+    return tensor->bytes > 0 ? &file->catalog.tensors[tensor->bytes - 1] : NULL; /* in another file */
 }
 
 size_t inlay_file_value_count(const inlay_file *file)
 {
-    return file->catalogue.value_count;
+    return file->catalog.value_count;
 }
 
 const inlay_file_value *inlay_file_value_at(const inlay_file *file, size_t index)
 {
-    return index < file->catalogue.value_count ? &file->catalogue.values[index] : NULL;
+    return index < file->catalog.value_count ? &file->catalog.values[index] : NULL;
 }
 
-const inlay_file_value *inlay_file_value_named(const inlay_file *file, const char *key)
+const inlay_file_value *inlay_file_find_value(const inlay_file *file, const char *key)
 {
-    return key != NULL ? inlay_catalogue_value(&file->catalogue, key) : NULL;
+    return key != NULL ? inlay_catalog_value(&file->catalog, key) : NULL;
 }

@@ -7,14 +7,14 @@
 #include <stdatomic.h>
 
 #include "cold/cap.h"
-#include "formats/catalogue.h"
+#include "formats/catalog.h"
 #include "mapping.h"
 
 struct inlay_file {
     inlay_file_options options;
     struct inlay_mapping *mappings; /**< [mapping_count], one per file with tensors */
     size_t mapping_count;
-    struct inlay_catalogue catalogue;
+    struct inlay_catalog catalog;
     inlay_file_reader reader; /**< all zero: rows are in memory, and reads do nothing */
     struct inlay_cap cap;
     _Atomic(struct inlay_kept *) kept; /**< memory of views */

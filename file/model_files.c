@@ -37,8 +37,8 @@ static const struct {
     {".onnx", NULL},
 };
 
-enum { INDEX, SAFETENSORS, UNREAD = 4, KINDS = sizeof kinds / sizeof *kinds, MOST_PARTS = 1024 };
-enum { MOST_CONFIG_BYTES = 16 << 20 };
+enum { INDEX, SAFETENSORS, UNREAD = 4, KINDS = sizeof kinds / sizeof *kinds, MAX_PARTS = 1024 };
+enum { MAX_CONFIG_BYTES = 16 << 20 };
 
 /* What a directory has of each kind. */
 struct found {
@@ -46,31 +46,31 @@ struct found {
     const char *other; /* another one, or null */
 };
 
-bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory, size_t most,
+bool inlay_open_noted(struct inlay_catalog *catalog, const char *path, inlay_file_memory memory, size_t most,
                       struct inlay_mapping *mapping)
 {
-    catalogue->path = path;
+    catalog->path = path;
     static const char pointer[] = "version https://git-lfs.github.com/spec/";
-    if (!inlay_mapping_open(path, memory, most, mapping, catalogue->error))
+    if (!inlay_mapping_open(path, memory, most, mapping, catalog->error))
         return false;
     const bool is_pointer = mapping->size >= sizeof pointer && memcmp(mapping->bytes, pointer, sizeof pointer - 1) == 0;
     if (is_pointer)
-        inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, path, NULL,
+        inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, path, NULL,
                         "it is a Git LFS pointer instead of the file: run git lfs pull");
-    if (!is_pointer && inlay_catalogue_add_opened(catalogue, &mapping->file))
+    if (!is_pointer && inlay_catalog_add_opened(catalog, &mapping->file))
         return true;
     inlay_mapping_close(mapping);
     return false;
 }
 
 /* Adds the values of a config.json. */
-static bool read_config(struct inlay_catalogue *catalogue, const char *path)
+static bool read_config(struct inlay_catalog *catalog, const char *path)
 {
     struct inlay_mapping mapping;
-    if (!inlay_open_noted(catalogue, path, INLAY_FILE_MEMORY_COPIED, MOST_CONFIG_BYTES, &mapping))
+    if (!inlay_open_noted(catalog, path, INLAY_FILE_MEMORY_COPIED, MAX_CONFIG_BYTES, &mapping))
         return false;
     const struct inlay_source source = {path, mapping.bytes, mapping.size};
-    const bool is_parsed = inlay_parse_config(catalogue, &source);
+    const bool is_parsed = inlay_parse_config(catalog, &source);
     inlay_mapping_close(&mapping);
     return is_parsed;
 }
@@ -102,13 +102,13 @@ static bool read_split(const char *name, const char *extension, struct split *sp
 }
 
 /* Sets the paths of a file, or of all parts of a split model. Returns false if allocation fails. */
-static bool list_parts(const char *path, const struct split *split, struct inlay_catalogue *catalogue,
+static bool list_parts(const char *path, const struct split *split, struct inlay_catalog *catalog,
                        struct inlay_model_files *files)
 {
     size_t bytes = strlen(path) + 1, parts = split != NULL ? split->parts : 1;
-    files->paths = inlay_catalogue_memory(catalogue, parts * sizeof *files->paths);
+    files->paths = inlay_catalog_memory(catalog, parts * sizeof *files->paths);
     while (files->paths != NULL && files->count < parts) {
-        char *part = inlay_catalogue_text(catalogue, inlay_text_of(path));
+        char *part = inlay_catalog_text(catalog, inlay_text_of(path));
         if (part == NULL)
             return false;
         files->paths[files->count++] = part;
@@ -121,17 +121,17 @@ static bool list_parts(const char *path, const struct split *split, struct inlay
 /* ---- Directories ------------------------------------------------------------------------------------------------ */
 
 /* Returns directory/name, or null. */
-static char *join(struct inlay_catalogue *catalogue, const char *directory, const char *name)
+static char *join(struct inlay_catalog *catalog, const char *directory, const char *name)
 {
     size_t bytes = strlen(directory) + strlen(name) + 2;
-    char *path = inlay_catalogue_memory(catalogue, bytes);
+    char *path = inlay_catalog_memory(catalog, bytes);
     if (path != NULL)
         snprintf(path, bytes, "%s%s%s", directory, inlay_ends_in(directory, "/") ? "" : "/", name);
     return path;
 }
 
 /* Records a file if it can be a model; for a split model, only its first part. Returns false if allocation fails. */
-static bool note(struct inlay_catalogue *catalogue, const char *name, struct found found[KINDS])
+static bool note(struct inlay_catalog *catalog, const char *name, struct found found[KINDS])
 {
     struct split split;
     size_t kind = 0;
@@ -139,7 +139,7 @@ static bool note(struct inlay_catalogue *catalogue, const char *name, struct fou
         kind++;
     if (kind == KINDS || name[0] == '.' || (read_split(name, ".gguf", &split) && split.part != 1))
         return true;
-    const char *copy = inlay_catalogue_text(catalogue, inlay_text_of(name));
+    const char *copy = inlay_catalog_text(catalog, inlay_text_of(name));
     bool usual = kinds[kind].usual != NULL && strcmp(name, kinds[kind].usual) == 0;
     if (found[kind].name == NULL || usual) {
         found[kind].other = usual ? NULL : found[kind].name;
@@ -150,25 +150,24 @@ static bool note(struct inlay_catalogue *catalogue, const char *name, struct fou
 }
 
 /* Reads a directory: finds its models and a config.json. */
-static bool list(const char *directory, struct inlay_catalogue *catalogue, struct found found[KINDS], bool *config)
+static bool list(const char *directory, struct inlay_catalog *catalog, struct found found[KINDS], bool *config)
 {
     DIR *stream = opendir(directory);
     if (stream == NULL)
-        return inlay_file_fail_system(catalogue->error, directory, "cannot open it");
+        return inlay_file_fail_system(catalog->error, directory, "cannot open it");
     bool memory = true;
     errno = 0; /* distinguishes the end of the directory from an error */
     for (struct dirent *entry; memory && (entry = readdir(stream)) != NULL; errno = 0) {
-        memory = note(catalogue, entry->d_name, found);
+        memory = note(catalog, entry->d_name, found);
         *config = *config || strcmp(entry->d_name, "config.json") == 0;
     }
-    const bool is_read =
-        memory && (errno == 0 || inlay_file_fail_system(catalogue->error, directory, "cannot read it"));
+    const bool is_read = memory && (errno == 0 || inlay_file_fail_system(catalog->error, directory, "cannot read it"));
     closedir(stream);
     return is_read;
 }
 
 /* Returns the model of a directory, or null with an error. */
-static const char *find_model(const char *directory, struct inlay_catalogue *catalogue, const struct found found[KINDS])
+static const char *find_model(const char *directory, struct inlay_catalog *catalog, const struct found found[KINDS])
 {
     struct split split;
     const char *single = found[SAFETENSORS].name;
@@ -177,7 +176,7 @@ static const char *find_model(const char *directory, struct inlay_catalogue *cat
         kind++;
     if (kind >= UNREAD) {
         const char *name = kind < KINDS ? found[kind].name : NULL;
-        inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
+        inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
                         "the directory has no .safetensors, .gguf or .npy file%s%s%s", name != NULL ? "; " : "",
                         name != NULL ? name : "",
                         name == NULL            ? ""
@@ -187,47 +186,47 @@ static const char *find_model(const char *directory, struct inlay_catalogue *cat
     }
     if (kind == SAFETENSORS && read_split(single, kinds[kind].end, &split)) {
         inlay_file_fail(
-            catalogue->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
+            catalog->error, INLAY_FILE_ERROR_MISSING, directory, NULL,
             "%s is part %zu of %zu of a model, and its index, %.*s%s, is missing: download it, or open a part", single,
             split.part, split.parts, (int)split.prefix, single, kinds[INDEX].end);
         return NULL;
     }
     if (found[kind].other != NULL) {
-        inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_KIND, directory, NULL,
+        inlay_file_fail(catalog->error, INLAY_FILE_ERROR_KIND, directory, NULL,
                         "the directory has several models, %s and %s among them: name one", found[kind].name,
                         found[kind].other);
         return NULL;
     }
     if (kind == SAFETENSORS && found[INDEX].name != NULL)
-        catalogue->choice = "model.safetensors, and not the index next to it, as transformers chooses";
+        catalog->choice = "model.safetensors, and not the index next to it, as transformers chooses";
     return found[kind].name;
 }
 
 /* Chooses the model of a directory. Its config.json can name it, as in transformers. */
-static bool choose(const char *directory, struct inlay_catalogue *catalogue, const char **path)
+static bool choose(const char *directory, struct inlay_catalog *catalog, const char **path)
 {
     struct found found[KINDS] = {{NULL, NULL}};
     bool has_config = false;
-    if (!list(directory, catalogue, found, &has_config))
+    if (!list(directory, catalog, found, &has_config))
         return false;
-    const char *config = has_config ? join(catalogue, directory, "config.json") : NULL;
-    if (has_config && (config == NULL || !read_config(catalogue, config)))
+    const char *config = has_config ? join(catalog, directory, "config.json") : NULL;
+    if (has_config && (config == NULL || !read_config(catalog, config)))
         return false;
-    const inlay_file_value *named = inlay_catalogue_last_value(catalogue, "config.transformers_weights");
+    const inlay_file_value *named = inlay_catalog_last_value(catalog, "config.transformers_weights");
     const char *name = named != NULL && named->kind == INLAY_FILE_VALUE_STRING ? named->text : NULL;
     if (name != NULL && (strchr(name, '/') != NULL || name[0] == '.' || name[0] == '\0'))
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_SYNTAX, config, named->key,
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_SYNTAX, config, named->key,
                                "it is no name of a file in the directory");
     if (name != NULL)
-        catalogue->choice = "that of config.transformers_weights";
+        catalog->choice = "that of config.transformers_weights";
     else
-        name = find_model(directory, catalogue, found);
-    *path = name != NULL ? join(catalogue, directory, name) : NULL;
+        name = find_model(directory, catalog, found);
+    *path = name != NULL ? join(catalog, directory, name) : NULL;
     return *path != NULL;
 }
 
 /* Sets *complete to true if a file has all tensors of an index. Returns false if allocation fails. */
-static bool look_for_all(const char *path, struct inlay_catalogue *catalogue, const struct inlay_model_files *files,
+static bool look_for_all(const char *path, struct inlay_catalog *catalog, const struct inlay_model_files *files,
                          bool *complete)
 {
     inlay_file *file = NULL;
@@ -235,19 +234,19 @@ static bool look_for_all(const char *path, struct inlay_catalogue *catalogue, co
     if (path == NULL)
         return false;
     if (inlay_file_open(path, NULL, &file, NULL) == INLAY_FILE_ERROR_NO_MEMORY)
-        return inlay_file_fail_memory(catalogue->error, path);
-    while (file != NULL && i < files->entry_count && inlay_file_tensor_named(file, files->entries[i].tensor) != NULL)
+        return inlay_file_fail_memory(catalog->error, path);
+    while (file != NULL && i < files->entry_count && inlay_file_find_tensor(file, files->entries[i].tensor) != NULL)
         i++;
     *complete = i == files->entry_count;
     inlay_file_close(file);
     return true;
 }
 
-bool inlay_find_complete(struct inlay_catalogue *catalogue, const struct inlay_model_files *files, const char **name)
+bool inlay_find_complete(struct inlay_catalog *catalog, const struct inlay_model_files *files, const char **name)
 {
     const char *slash = strrchr(files->index, '/');
     const struct inlay_text text = {files->index, slash != NULL ? (size_t)(slash - files->index) + 1 : 0};
-    const char *directory = inlay_catalogue_text(catalogue, slash != NULL ? text : inlay_text_of("./"));
+    const char *directory = inlay_catalog_text(catalog, slash != NULL ? text : inlay_text_of("./"));
     DIR *stream = directory != NULL ? opendir(directory) : NULL;
     struct split split;
     bool memory = directory != NULL;
@@ -257,34 +256,34 @@ bool inlay_find_complete(struct inlay_catalogue *catalogue, const struct inlay_m
         if (entry->d_name[0] == '.' || !inlay_ends_in(entry->d_name, ".safetensors") ||
             read_split(entry->d_name, ".safetensors", &split) || (*name != NULL && strcmp(entry->d_name, *name) > 0))
             continue;
-        memory = look_for_all(join(catalogue, directory, entry->d_name), catalogue, files, &complete);
+        memory = look_for_all(join(catalog, directory, entry->d_name), catalog, files, &complete);
         if (complete)
-            memory = (*name = inlay_catalogue_text(catalogue, inlay_text_of(entry->d_name))) != NULL;
+            memory = (*name = inlay_catalog_text(catalog, inlay_text_of(entry->d_name))) != NULL;
     }
     if (stream != NULL)
         closedir(stream);
     return memory;
 }
 
-bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files)
+bool inlay_find_files(const char *path, struct inlay_catalog *catalog, struct inlay_model_files *files)
 {
     struct stat about;
     struct split split;
     *files = (struct inlay_model_files){0};
-    path = inlay_catalogue_text(catalogue, inlay_text_of(path));
+    path = inlay_catalog_text(catalog, inlay_text_of(path));
     if (path == NULL)
         return false;
     if (stat(path, &about) != 0)
-        return inlay_file_fail_system(catalogue->error, path, "cannot open it");
-    if (S_ISDIR(about.st_mode) && !choose(path, catalogue, &path))
+        return inlay_file_fail_system(catalog->error, path, "cannot open it");
+    if (S_ISDIR(about.st_mode) && !choose(path, catalog, &path))
         return false;
     if (inlay_ends_in(path, ".index.json")) {
         files->index = path;
-        return inlay_read_index(catalogue, files);
+        return inlay_read_index(catalog, files);
     }
     bool parts = read_split(path, ".gguf", &split);
-    if (parts && split.parts > MOST_PARTS)
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, path, NULL,
-                               "its name says that it is one of more than %d parts", MOST_PARTS);
-    return list_parts(path, parts ? &split : NULL, catalogue, files);
+    if (parts && split.parts > MAX_PARTS)
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_LIMIT, path, NULL,
+                               "its name says that it is one of more than %d parts", MAX_PARTS);
+    return list_parts(path, parts ? &split : NULL, catalog, files);
 }

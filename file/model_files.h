@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "formats/catalogue.h"
+#include "formats/catalog.h"
 #include "mapping.h"
 
 /** A tensor and the file that holds it, from an index. */
@@ -14,7 +14,7 @@ struct inlay_index_entry {
     size_t part;      /**< of inlay_model_files.paths */
 };
 
-/** The files of a model. The catalogue owns all strings and arrays. */
+/** The files of a model. The catalog owns all strings and arrays. */
 struct inlay_model_files {
     const char **paths; /**< [count], in the order of names or parts */
     size_t count;
@@ -25,19 +25,19 @@ struct inlay_model_files {
 };
 
 /** Maps a file of a model as inlay_mapping_open() does, and records it as read. `path` must live as long as the
-    catalogue. Reports INLAY_FILE_ERROR_MISSING if the file is a Git LFS pointer. */
-bool inlay_open_noted(struct inlay_catalogue *catalogue, const char *path, inlay_file_memory memory, size_t most,
+    catalog. Reports INLAY_FILE_ERROR_MISSING if the file is a Git LFS pointer. */
+bool inlay_open_noted(struct inlay_catalog *catalog, const char *path, inlay_file_memory memory, size_t most,
                       struct inlay_mapping *mapping);
 
 /** Finds the files of a model. Opens only a config.json, whose values it adds, and an index. */
-bool inlay_find_files(const char *path, struct inlay_catalogue *catalogue, struct inlay_model_files *files);
+bool inlay_find_files(const char *path, struct inlay_catalog *catalog, struct inlay_model_files *files);
 
 /** Reads the index at files->index of a sharded safetensors model: its entries and the paths of its files. */
-bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files);
+bool inlay_read_index(struct inlay_catalog *catalog, struct inlay_model_files *files);
 
 /** Records the index's tensors that are missing from their files, after all files are parsed and sorted. */
-bool inlay_check_index(struct inlay_catalogue *catalogue, const struct inlay_model_files *files);
+bool inlay_check_index(struct inlay_catalog *catalog, const struct inlay_model_files *files);
 
 /** Finds a single file next to the index that has all of its tensors; sets *name to it or null. Returns false if
     allocation fails. */
-bool inlay_find_complete(struct inlay_catalogue *catalogue, const struct inlay_model_files *files, const char **name);
+bool inlay_find_complete(struct inlay_catalog *catalog, const struct inlay_model_files *files, const char **name);

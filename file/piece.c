@@ -55,7 +55,7 @@ static const inlay_file_tensor *find(struct inlay_piece *piece, const char *stem
         return NULL;
     memcpy(piece->name, stem, size);
     memcpy(piece->name + size, ends[part], end_bytes);
-    return piece->read[part] = inlay_catalogue_tensor(&piece->file->catalogue, piece->name);
+    return piece->read[part] = inlay_catalog_tensor(&piece->file->catalog, piece->name);
 }
 
 /* Returns the scales of the tensors whose names begin with `stem` [size], or null. */
@@ -70,7 +70,7 @@ static const inlay_file_tensor *find_scales(struct inlay_piece *piece, const cha
 bool inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t size)
 {
     piece->shared = find_scales(piece, stem, size);
-    return piece->shared == NULL || inlay_catalogue_check(piece->shared, piece->error);
+    return piece->shared == NULL || inlay_catalog_check(piece->shared, piece->error);
 }
 
 /* Rows NAME.weight or NAME. */
@@ -96,13 +96,13 @@ static struct rows rows_of(const char *name, const char *end)
 static const char *next_neighbor(const struct inlay_piece *piece, const struct rows *rows, bool wanted, size_t *next,
                                  const inlay_file_tensor **tensor)
 {
-    const struct inlay_catalogue *catalogue = &piece->file->catalogue;
+    const struct inlay_catalog *catalog = &piece->file->catalog;
     const char *own = rows->name + rows->module;
     const size_t size = strlen(own), prefix = rows->module + (wanted || rows->is_weight ? 0 : size);
     if (*next == 0)
-        *next = inlay_catalogue_first(catalogue, rows->name, prefix);
-    while (*next < catalogue->name_count) {
-        *tensor = catalogue->by_name[(*next)++];
+        *next = inlay_catalog_first(catalog, rows->name, prefix);
+    while (*next < catalog->name_count) {
+        *tensor = catalog->by_name[(*next)++];
         if (strncmp((*tensor)->name, rows->name, prefix) != 0)
             break;
         const char *rest = (*tensor)->name + rows->module;
@@ -155,7 +155,7 @@ void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t colu
 {
     int64_t ids[256]; /* rows of a table, which are converted by a gather */
     inlay_table table =
-        inlay_table_of(from->element, from->data, rows, columns, inlay_table_row_bytes(from->element, columns));
+        inlay_table_view(from->element, from->data, rows, columns, inlay_table_row_bytes(from->element, columns));
     for (size_t done = 0, n; done < rows; done += n) {
         for (n = 0; n < sizeof ids / sizeof *ids && done + n < rows; n++)
             ids[n] = (int64_t)(done + n);
@@ -341,7 +341,7 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
 {
     const inlay_file_tensor *tensor = piece->tensor, *scales = find(piece, tensor->name, stem, WEIGHT_SCALE);
     const inlay_file_tensor *shape = find(piece, tensor->name, stem, SHAPE);
-    const inlay_file_value *format = inlay_file_value_named(piece->file, "config.quantization_config.format");
+    const inlay_file_value *format = inlay_file_find_value(piece->file, "config.quantization_config.format");
     if (format != NULL && format->kind == INLAY_FILE_VALUE_STRING && strcmp(format->text, "pack-quantized") != 0 &&
         strcmp(format->text, "mixed-precision") != 0)
         return inlay_file_fail(
@@ -359,8 +359,8 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
     if (columns == 0 || columns / 8 > words || (bits == 8 && words != columns / 4 + (columns % 4 > 0)))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, shape,
                     "it is not the shape of the packed rows beside it, in numbers of 4 or 8 bits");
-    piece->table.view = inlay_table_of(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
-                                       (size_t)columns, (size_t)words * 4);
+    piece->table.view = inlay_table_view(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
+                                         (size_t)columns, (size_t)words * 4);
     return take_groups(piece, scales, find(piece, tensor->name, stem, ZERO_POINT), bits);
 }
 
@@ -376,7 +376,7 @@ static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor,
                     "NVFP4 has a .weight_scale of F8_E4M3 for each 16 columns, and a .weight_scale_2 that is one F32");
     inlay_piece_convert(factor, 1, 1, 1, &whole);
-    piece->table.view = inlay_table_of(INLAY_E2M1_F32, tensor->data, rows, dim, dim / 2);
+    piece->table.view = inlay_table_view(INLAY_E2M1_F32, tensor->data, rows, dim, dim / 2);
     piece->table.view.scales = converted(piece, scales, rows, blocks, whole);
     return piece->table.view.scales != NULL;
 }
@@ -394,7 +394,7 @@ static bool is_zero(const inlay_file_tensor *tensor)
 }
 
 /* Finds the scales and zero points of a tensor of I8 or F8_E4M3. */
-static bool make_quantised(struct inlay_piece *piece, const struct rows *rows)
+static bool make_quantized(struct inlay_piece *piece, const struct rows *rows)
 {
     inlay_table *view = &piece->table.view;
     const inlay_file_tensor *scales = find_scales(piece, rows->name, rows->stem);
@@ -431,10 +431,10 @@ static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
     const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
     if (row_bytes == 0 || tensor->shape[0] > tensor->bytes / row_bytes)
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "no table has rows of its second dimension");
-    piece->table.view = inlay_table_of(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
+    piece->table.view = inlay_table_view(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
     /* Other types are complete, or have their scales in the rows. */
-    const bool quantised = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
-    return !quantised || make_quantised(piece, rows);
+    const bool quantized = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
+    return !quantized || make_quantized(piece, rows);
 }
 
 bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor)
@@ -446,7 +446,7 @@ bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor
     piece->table.scale = 1;
     for (int part = -1; part <= G_IDX; part++) {
         const inlay_file_tensor *needed = part < 0 ? tensor : find(piece, rows.name, rows.stem, (enum part)part);
-        if (needed != NULL && !inlay_catalogue_check(needed, piece->error))
+        if (needed != NULL && !inlay_catalog_check(needed, piece->error))
             return false;
     }
     memset(piece->read, 0, sizeof piece->read);

@@ -16,7 +16,7 @@ static const inlay_file_tensor *find_numbered(const struct inlay_piece *piece, c
                                               size_t number)
 {
     snprintf(piece->name, piece->room, "%.*s%zu%s", (int)(star - pattern), pattern, number, star + 1);
-    return inlay_catalogue_tensor(&piece->file->catalogue, piece->name);
+    return inlay_catalog_tensor(&piece->file->catalog, piece->name);
 }
 
 /* Checks that a piece continues the table that the first one starts. */
@@ -56,7 +56,7 @@ static bool join(struct inlay_piece *piece, const char *pattern, const char *sta
     const size_t step = regular && view->rows <= table->view.rows ? table->view.rows : 0;
     table->view.rows = rows;
     if (count > 1)
-        table->view = inlay_table_in_extents(table->view, extents, count, step);
+        table->view = inlay_table_from_extents(table->view, extents, count, step);
     return true;
 }
 
@@ -86,7 +86,7 @@ static bool join_pattern(struct inlay_piece *piece, const char *pattern, const c
 /* Makes a table of a tensor, or of those of a pattern. */
 static bool make_table(struct inlay_piece *piece, const char *name, inlay_file_table *table)
 {
-    const inlay_file_tensor *tensor = inlay_catalogue_tensor(&piece->file->catalogue, name);
+    const inlay_file_tensor *tensor = inlay_catalog_tensor(&piece->file->catalog, name);
     const char *star = strchr(name, '*');
     if (tensor == NULL && star != NULL)
         return join_pattern(piece, name, star, table);
@@ -99,8 +99,8 @@ static bool make_table(struct inlay_piece *piece, const char *name, inlay_file_t
     return true;
 }
 
-inlay_file_status inlay_file_table_of(inlay_file *file, const char *name, inlay_file_table *table,
-                                      inlay_file_error *error)
+inlay_file_status inlay_file_get_table(inlay_file *file, const char *name, inlay_file_table *table,
+                                       inlay_file_error *error)
 {
     inlay_file_error unwanted;
     inlay_file_table made;

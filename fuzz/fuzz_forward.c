@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns bytes into a forward call (tests/support/calls.h), sometimes with broken arguments. Every ISA that runs here must match
- * the reference, or the scalar kernels where the reference does not apply: same status, fault and output. For
- * libFuzzer, and for replay.c without it.
+ * Turns bytes into a forward call (tests/support/calls.h), sometimes with broken arguments. Every ISA that runs here
+ * must match the reference, or the scalar kernels where the reference does not apply: same status, fault and output.
+ * For libFuzzer, and for replay.c without it.
  */
 #include "support/calls.h"
 
@@ -72,7 +72,7 @@ static void break_arguments(struct call *call, struct source *source)
         ARGUMENT(spec.token_mapping_length, 0),
         ARGUMENT(spec.token_mapping_type, 7),
         ARGUMENT(spec.token_weights_length, 0),
-        ARGUMENT(spec.learning, INLAY_LEARNING_OFF + 1),
+        ARGUMENT(spec.self_tuning, INLAY_SELF_TUNING_OFF + 1),
         ARGUMENT(batch.size, sizeof(inlay_batch) + 8),
         ARGUMENT(batch.id_type, 0),
         ARGUMENT(batch.dropout, 0x3f800000), /* 1 */

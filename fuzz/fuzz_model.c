@@ -21,7 +21,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST_DATA = 1 << 16, MOST_DIM = 1 << 12, MOST_COLUMNS = 1 << 8, TOKENS = 3 };
+enum { MAX_DATA = 1 << 16, MAX_DIM = 1 << 12, MAX_COLUMNS = 1 << 8, TOKENS = 3 };
 enum { SAFETENSORS, GGUF, SHARDS, KINDS };
 
 static void demand(bool holds, const char *what)
@@ -129,11 +129,11 @@ static void add_tensor(struct listing *listing, struct run line)
     size_t bytes = type_bytes(type), used = 0;
     for (int i = 0; i + 2 < found; i++) {
         const unsigned long size = strtoul(sizes[i], NULL, 10);
-        bytes = size <= MOST_DATA && bytes <= MOST_DATA ? bytes * size : MOST_DATA + 1;
+        bytes = size <= MAX_DATA && bytes <= MAX_DATA ? bytes * size : MAX_DATA + 1;
         used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%lu", i > 0 ? "," : "", size % 10000000);
     }
     const size_t room = sizeof listing->header - listing->used;
-    if (room < sizeof text + sizeof shape + 64 || bytes > MOST_DATA - listing->data)
+    if (room < sizeof text + sizeof shape + 64 || bytes > MAX_DATA - listing->data)
         return;
     listing->used += (size_t)snprintf(
         listing->header + listing->used, room, "%c\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
@@ -143,7 +143,7 @@ static void add_tensor(struct listing *listing, struct run line)
 
 static void write_safetensors(const char *name, struct run lines, struct run pattern)
 {
-    static unsigned char data[MOST_DATA];
+    static unsigned char data[MAX_DATA];
     static struct listing listing;
     listing.used = listing.data = 0;
     while (lines.size > 0) {
@@ -164,7 +164,7 @@ static void write_safetensors(const char *name, struct run lines, struct run pat
 
 static void write_model(unsigned kind, struct run left)
 {
-    static const unsigned char zeros[MOST_DATA];
+    static const unsigned char zeros[MAX_DATA];
     const struct run config = take_text(&left);
     delete_files();
     if (config.size > 0)
@@ -225,11 +225,11 @@ static void demand_layer_inside(inlay_file *file, const inlay_layer_spec *spec)
 /* Embeds the first, last and middle ids of a layer, at the first and last positions. */
 static void check_layer(inlay_file *file, const inlay_file_layer *layer)
 {
-    static float out[TOKENS * MOST_DIM];
+    static float out[TOKENS * MAX_DIM];
     const inlay_layer_spec *spec = inlay_file_layer_spec(layer);
     demand(inlay_file_layer_report(layer)[0] != '\0', "no report");
     demand_layer_inside(file, spec);
-    if (spec->tokens->dim > MOST_DIM)
+    if (spec->tokens->dim > MAX_DIM)
         return;
     const size_t ids_end = spec->token_mapping != NULL ? spec->token_mapping_length : spec->tokens->rows;
     const int64_t ids[TOKENS] = {0, (int64_t)ids_end - 1, (int64_t)ids_end / 2};
@@ -241,7 +241,7 @@ static void check_layer(inlay_file *file, const inlay_file_layer *layer)
     }
     for (int last = 0; last < 2; last++) {
         inlay_status status =
-            inlay_forward(inlay_file_layer_get(layer), &batch, out, MOST_DIM * sizeof *out, NULL, NULL);
+            inlay_forward(inlay_file_layer_get(layer), &batch, out, MAX_DIM * sizeof *out, NULL, NULL);
         demand(status == INLAY_OK || status == INLAY_ERROR_ID || status == INLAY_ERROR_POSITION ||
                    status == INLAY_ERROR_SEGMENT,
                "a layer embeds nothing");
@@ -270,7 +270,7 @@ static void make_layer(inlay_file *file, unsigned family, bool part)
 
 static void make_ngram(inlay_file *file, int64_t model_layer)
 {
-    static float out[TOKENS * MOST_COLUMNS * 64];
+    static float out[TOKENS * MAX_COLUMNS * 64];
     inlay_file_ngram *ngram;
     inlay_file_error error = {0};
     inlay_file_status status = inlay_file_ngram_create(file, model_layer, &ngram, &error);
@@ -310,11 +310,11 @@ static void join_tables(inlay_file *file)
         if (digits == 0 || strlen(name) >= sizeof pattern)
             continue;
         snprintf(pattern, sizeof pattern, "%.*s*%s", (int)before, name, name + before + digits);
-        inlay_file_status status = inlay_file_table_of(file, pattern, &table, &error);
+        inlay_file_status status = inlay_file_get_table(file, pattern, &table, &error);
         if (status != INLAY_FILE_OK) {
             demand_error(status, &error);
-        } else if (table.view.rows > 0 && table.view.dim <= MOST_DIM) {
-            static float row[MOST_DIM];
+        } else if (table.view.rows > 0 && table.view.dim <= MAX_DIM) {
+            static float row[MAX_DIM];
             const int64_t ids[] = {0, (int64_t)table.view.rows - 1};
             for (int k = 0; k < 2; k++)
                 demand(inlay_gather(&table.view, &ids[k], INLAY_ID_I64, 1, table.scale, row, sizeof row, NULL, NULL) ==

@@ -7,13 +7,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST_BYTES = 1 << 20 };
+enum { MAX_BYTES = 1 << 20 };
 
 static unsigned long runs;
 
 static void replay(const char *name)
 {
-    static uint8_t bytes[MOST_BYTES];
+    static uint8_t bytes[MAX_BYTES];
     FILE *file = fopen(name, "rb");
     if (file == NULL) {
         perror(name);

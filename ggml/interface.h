@@ -15,7 +15,7 @@ struct ggml_backend_i {
     void (*free)(ggml_backend_t backend);
     inlay_ggml_unused copies_and_plans[10];
     enum ggml_status (*graph_compute)(ggml_backend_t backend, struct ggml_cgraph *graph);
-    inlay_ggml_unused events_and_optimiser[3];
+    inlay_ggml_unused events_and_optimizer[3];
 };
 
 struct ggml_backend {

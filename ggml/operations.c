@@ -38,7 +38,7 @@ bool inlay_ggml_operations_start(void)
         return false;
     for (int type = 0; type < GGML_TYPE_COUNT; type++) {
         const char *name = ggml_type_name((enum ggml_type)type);
-        const inlay_element_type element = name == NULL ? 0 : inlay_element_type_named(name);
+        const inlay_element_type element = name == NULL ? 0 : inlay_element_type_from_name(name);
         const size_t block = (size_t)ggml_blck_size((enum ggml_type)type);
         /* ggml also has an integer type I8, which it never converts to floats. Types without blocks must be floats. */
         const bool floats = block > 1 || type == GGML_TYPE_F32 || type == GGML_TYPE_F16 || type == GGML_TYPE_BF16;
@@ -163,7 +163,7 @@ static inlay_status compute_gather(struct inlay_ggml_state *state, const struct 
 {
     const struct ggml_tensor *table = node->src[0], *ids = node->src[1];
     const inlay_table view =
-        inlay_table_of(elements[table->type], table->data, (size_t)table->ne[1], (size_t)table->ne[0], table->nb[1]);
+        inlay_table_view(elements[table->type], table->data, (size_t)table->ne[1], (size_t)table->ne[0], table->nb[1]);
     inlay_executor executor;
     inlay_fault fault = {.sequence = 0};
     if (table->data == NULL || ids->data == NULL || node->data == NULL) {

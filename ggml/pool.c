@@ -4,7 +4,7 @@
 #include "pool.h"
 
 /* Minimum output bytes per woken thread. */
-#define LEAST_PART ((size_t)128 << 10)
+#define MIN_PART ((size_t)128 << 10)
 
 #ifdef INLAY_GGML_PTHREADPOOL
 
@@ -18,7 +18,7 @@ static void run(void *ctx, size_t count, void (*task)(void *arg, size_t index), 
 const inlay_executor *inlay_ggml_pool_executor(struct inlay_ggml_pool *pool, size_t wanted, size_t bytes,
                                                inlay_executor *executor)
 {
-    const size_t parts = bytes / LEAST_PART, threads = wanted < parts ? wanted : parts;
+    const size_t parts = bytes / MIN_PART, threads = wanted < parts ? wanted : parts;
     if (threads < 2)
         return NULL;
     /* Programs alternate between two thread counts, for prompts and for decoding: keep the larger pool. */

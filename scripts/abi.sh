@@ -53,7 +53,7 @@ break_abi() {
     local copy=$1 defect what file expression status
     rm -rf "$copy"
     mkdir -p "$copy"
-    cp -r abi cmake file include meson.build meson_options.txt src "$copy"
+    cp -r file include meson.build meson_options.txt packaging src "$copy"
     for defect in "${abi_defects[@]}"; do
         IFS='|' read -r what file expression <<<"$defect"
         sed "$expression" "$file" >"$copy/$file"

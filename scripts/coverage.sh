@@ -24,7 +24,7 @@ coverage() {
     say "running the tests of $directory"
     # The rest of the library is the same for every ISA, and scalar kernels run too.
     tests=$(list_tests avx2 api file tool | grep -vE '^(features|verify)-' &&
-        list_tests avx512 portable | grep -E '^(backward|embed|golden|layer|ngram|norm|quantised|sinusoid)-')
+        list_tests avx512 portable | grep -E '^(backward|embed|golden|layer|ngram|norm|quantized|sinusoid)-')
     # With a limit on file sizes, gcov can't write its own files either; ignore its message on standard error.
     # shellcheck disable=SC2086
     INLAY_TOOL_SECONDS=300 GCOV_ERROR_FILE=/dev/null run_tests $directory $tests || status=1

@@ -141,7 +141,7 @@ ggml() {
     count $test "$backend" reload
     say "rows that are not in memory"
     count env -C build-ggml "../$test" "$backend" cold 128
-    say "the same with address and undefined-behaviour sanitizers"
+    say "the same with address and undefined-behavior sanitizers"
     count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" bits 20
     count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" rules
     count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" reload 100

@@ -36,7 +36,7 @@ compare() {
 }
 
 declare -A sizes=([checkpoint]="80 MB" [checkpoints]="33 MB" [files_python]="4 MB" [models]="53 MB" [onnx_models]="35 MB"
-    [quantised]="3 MB")
+    [quantized]="3 MB")
 
 # has WHAT LIST...: installs lists of wheels of tests/interop, and returns whether WHAT can be compared. Every comparison
 # names all lists that it imports from, as those before it may be skipped.
@@ -68,8 +68,8 @@ compare_all() {
     compare "FP8 tables with PyTorch, and ggml's types with llama.cpp" $tests/formats.py $core
     compare "GGUF files, read and written, with llama.cpp" examples/files/compare_gguf.py build/tools/inlay
     compare "which model files are accepted with safetensors and gguf" $tests/files.py $file
-    has "compressed-tensors and ModelOpt" models checkpoints files_python quantised &&
-        compare "quantised tables with compressed-tensors and ModelOpt" $tests/quantised.py $core $file build/quantised
+    has "compressed-tensors and ModelOpt" models checkpoints files_python quantized &&
+        compare "quantized tables with compressed-tensors and ModelOpt" $tests/quantized.py $core $file build/quantized
     if has "the checkpoint" checkpoint; then
         compile bert $core
         compare "the input layer of a checkpoint with PyTorch's" $tests/bert.py $core build/libbert.so

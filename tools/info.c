@@ -59,7 +59,7 @@ static void print_cache(const char *level, size_t bytes, const char *end)
 /* Prints the CPU, its caches, and the CPU that the defaults were measured on. */
 static void print_source(void)
 {
-    const inlay_tuning_source source = inlay_tuning_default_source();
+    const inlay_cpu_info source = inlay_cpu_info_detect();
     printf("cpu       %s\n", source.cpu[0] != '\0' ? source.cpu : "unknown");
     printf("caches    ");
     print_cache("L1", source.l1_bytes, ", ");

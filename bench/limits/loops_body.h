@@ -16,7 +16,7 @@ static std::size_t before_line(const float *out, std::size_t n)
     return std::min(n, (0 - reinterpret_cast<std::uintptr_t>(out)) % line_bytes / sizeof *out);
 }
 
-static constexpr std::size_t block_bytes_most = 128 << 10;
+static constexpr std::size_t max_block_bytes = 128 << 10;
 
 static const unsigned char *row_of(const BareRows &all, std::size_t i)
 {
@@ -111,7 +111,7 @@ TARGET static void move_rows(const BareRows &all, std::size_t distance)
 {
     const std::size_t step = all.stride * line / all.dim; // bytes of the table's row per line of output
     if constexpr (prefetch == Prefetch::t1_blocks)
-        distance = std::clamp<std::size_t>(block_bytes_most / all.stride, 1, distance);
+        distance = std::clamp<std::size_t>(max_block_bytes / all.stride, 1, distance);
     [[maybe_unused]] std::size_t prefetched = 0; // rows
     if constexpr (prefetch == Prefetch::t1_ahead)
         for (; prefetched < std::min(distance, all.rows); prefetched++)

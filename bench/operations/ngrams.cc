@@ -18,7 +18,7 @@ static void forward(const Fixture &f, float *out, const inlay_executor *executor
 static void ids(const Fixture &f, float *out, const inlay_executor *executor)
 {
     const NGrams::Call call = f.ngrams->next();
-    require(inlay_ngram_ids(f.ngrams->handle, &call.batch, 0, INLAY_NGRAM_COLUMNS_REST, INLAY_ID_I64, out,
+    require(inlay_ngram_ids(f.ngrams->handle, &call.batch, 0, INLAY_NGRAM_ALL_COLUMNS, INLAY_ID_I64, out,
                             f.shape.columns * sizeof(std::int64_t), executor, nullptr));
 }
 

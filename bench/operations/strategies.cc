@@ -11,10 +11,10 @@ static constexpr struct {
 } prefetches[] = {
     {"none", INLAY_PREFETCH_NONE, true},
     {"lines", INLAY_PREFETCH_LINES, false},
-    {"l1_beside2", INLAY_PREFETCH_L1_BESIDE_2, true},
-    {"l2_beside2", INLAY_PREFETCH_L2_BESIDE_2, true},
-    {"l2_beside8", INLAY_PREFETCH_L2_BESIDE_8, true},
-    {"l2_rows16", INLAY_PREFETCH_L2_ROWS_16, false},
+    {"l1_line_ahead2", INLAY_PREFETCH_L1_LINE_AHEAD_2, true},
+    {"l2_line_ahead2", INLAY_PREFETCH_L2_LINE_AHEAD_2, true},
+    {"l2_line_ahead8", INLAY_PREFETCH_L2_LINE_AHEAD_8, true},
+    {"l2_rows16", INLAY_PREFETCH_L2_ROW_AHEAD_16, false},
     {"l2_blocks", INLAY_PREFETCH_L2_BLOCKS, false},
 };
 
@@ -27,7 +27,7 @@ static void store_alike(const Fixture &f, inlay_layer_spec &spec)
 static void learn_nothing(const Fixture &f, inlay_layer_spec &spec)
 {
     store_alike(f, spec);
-    spec.learning = INLAY_LEARNING_OFF;
+    spec.self_tuning = INLAY_SELF_TUNING_OFF;
 }
 
 static void settle(const Fixture &f)

@@ -34,8 +34,8 @@ bool TableReporter::ReportContext(const Context &)
         names += std::string(" ") + isa.name;
     std::printf("inlay %s, one thread unless a row says otherwise; ISAs that run here:%s\n", inlay_version(),
                 names.c_str());
-    std::printf("median and minimum of %zu interleaved rounds, at least %zu if they take long\n", rounds_most,
-                rounds_least);
+    std::printf("median and minimum of %zu interleaved rounds, at least %zu if they take long\n", max_rounds,
+                min_rounds);
     std::printf(
         "GB/s: (bytes read from the table or from x + bytes written) / median; for sinusoids and fills: bytes written\n"
         "over limit: median over that of the named limit, the fastest bare loop that moves the same bytes of rows and "

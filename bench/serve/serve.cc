@@ -30,7 +30,7 @@ static constexpr struct {
     {"prefill_s2048", 1, 2048, 30e-3},
 };
 
-static constexpr const char *layers[] = {"learning", "settled", "not_learning"};
+static constexpr const char *layers[] = {"tuning", "settled", "fixed"};
 
 // Latencies for one kind of ids, by layer and by kind of request.
 struct Service {
@@ -55,10 +55,10 @@ static void measure(Service &service)
         require(inlay_forward(layer, &batch, fixture.out, fixture.row_bytes, nullptr, nullptr));
         benchmark::DoNotOptimize(limit_loops().sum(fixture.out, n * shape.dim));
     };
-    const Change learns = [](const Fixture &, inlay_layer_spec &) {};
-    const Layer settled = fixture.make_layer(learns);
-    const Layer not_learning =
-        fixture.make_layer([](const Fixture &, inlay_layer_spec &spec) { spec.learning = INLAY_LEARNING_OFF; });
+    const Change tunes = [](const Fixture &, inlay_layer_spec &) {};
+    const Layer settled = fixture.make_layer(tunes);
+    const Layer fixed =
+        fixture.make_layer([](const Fixture &, inlay_layer_spec &spec) { spec.self_tuning = INLAY_SELF_TUNING_OFF; });
     for (std::size_t call = 0; call < settling_calls; call++)
         for (std::size_t kind = 0; kind < std::size(kinds); kind++)
             embed(settled.get(), kind);
@@ -68,8 +68,8 @@ static void measure(Service &service)
         periods.push_back(kind.period);
     const std::vector<Request> requests = requests_of(periods, slice_seconds);
     service.latencies.assign(std::size(layers), std::vector<Latencies>(std::size(kinds)));
-    const Layer learning = fixture.make_layer(learns);
-    const Layer *const in_turn[] = {&learning, &settled, &not_learning};
+    const Layer tuning = fixture.make_layer(tunes);
+    const Layer *const in_turn[] = {&tuning, &settled, &fixed};
     for (std::size_t slice = 0; slice < slices; slice++)
         for (std::size_t i = 0; i < std::size(layers); i++)
             run_open_loop(

@@ -125,7 +125,7 @@ static inlay_file *open_file(int descriptor)
 // Returns the view of a table. Its tensor is declared as bytes, since it need not be a whole number of rows.
 static inlay_table view_of(const inlay_file *file, std::size_t width)
 {
-    const inlay_file_tensor *tensor = inlay_file_tensor_named(file, ("w" + std::to_string(width)).c_str());
+    const inlay_file_tensor *tensor = inlay_file_find_tensor(file, ("w" + std::to_string(width)).c_str());
     return inlay_table_f32(tensor->data, static_cast<std::size_t>(tensor->bytes) / width, width / sizeof(float));
 }
 

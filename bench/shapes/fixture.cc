@@ -138,7 +138,7 @@ void Fixture::prepare_visits()
 
 std::size_t scale_bytes(inlay_element_type type, std::size_t dim)
 {
-    inlay_table table = inlay_table_of(type, nullptr, 1, dim, 0);
+    inlay_table table = inlay_table_view(type, nullptr, 1, dim, 0);
     table.group = group;
     return inlay_row_scale_bytes(&table);
 }
@@ -178,26 +178,26 @@ static std::size_t small_table_bytes()
 
 // Ids for many calls: with rows of 64 bytes, they read 256 MiB before repeating.
 static constexpr std::size_t small_ids = std::size_t{1} << 22;
-static constexpr std::size_t small_row_bytes_least = 64;
+static constexpr std::size_t min_small_row_bytes = 64;
 
 static std::size_t small_memory(const Shape &shape)
 {
     const std::size_t out = shape.seq * small_columns(INLAY_U4_ROWWISE, shape.dim) * sizeof(float);
-    const std::size_t scales = small_table_bytes() / small_row_bytes_least * sizeof(float);
+    const std::size_t scales = small_table_bytes() / min_small_row_bytes * sizeof(float);
     return small_table_bytes() + scales + small_ids * sizeof(std::int32_t) + out;
 }
 
 void Fixture::prepare_small()
 {
-    static constexpr std::size_t tail_most = 8; // bytes of a rowwise row besides its codes
+    static constexpr std::size_t max_tail = 8; // bytes of a rowwise row besides its codes
     const void *codes = table_memory(shape.pages, small_table_bytes());
-    const std::size_t vocab = small_table_bytes() / (row_bytes + tail_most);
+    const std::size_t vocab = small_table_bytes() / (row_bytes + max_tail);
     for (const inlay_element_type type : small_types) {
         const std::size_t dim = small_columns(type, shape.dim);
-        quantized[type].tokens = inlay_table_of(type, codes, vocab, dim, inlay_table_row_bytes(type, dim));
+        quantized[type].tokens = inlay_table_view(type, codes, vocab, dim, inlay_table_row_bytes(type, dim));
         if (type == INLAY_I8)
             quantized[type].tokens.scales =
-                scale_memory(shape.pages, small_table_bytes() / small_row_bytes_least * sizeof(float));
+                scale_memory(shape.pages, small_table_bytes() / min_small_row_bytes * sizeof(float));
     }
     out = fill(out_pages_, rows * small_columns(INLAY_U4_ROWWISE, shape.dim), 0, shape.pages);
     take_ids(make_ids(Ids::uniform, vocab, small_ids), shape.pages);
@@ -218,7 +218,7 @@ bool fits(const Shape &shape)
 
 std::size_t fixture_bytes(const Shape &shape)
 {
-    static constexpr std::size_t layers_most = 16;
+    static constexpr std::size_t max_layers = 16;
     const std::size_t cached_bytes = cached_positions(shape) * shape.dim * sizeof(float);
     if (shape.series == small)
         return small_memory(shape);
@@ -228,7 +228,7 @@ std::size_t fixture_bytes(const Shape &shape)
         return std::size_t{2} << 30;
     // The output, the table, the learned positions, and the cached sinusoids of each layer.
     std::size_t bytes = (shape.batch * shape.seq + shape.vocab) * shape.dim * sizeof(float) + cached_bytes;
-    bytes += layers_most * cached_bytes;
+    bytes += max_layers * cached_bytes;
     if (shape.series == compact)
         for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
             bytes += shape.vocab * inlay_table_row_bytes(static_cast<inlay_element_type>(type), shape.dim) +

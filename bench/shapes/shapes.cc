@@ -76,8 +76,8 @@ std::vector<Shape> cold_shapes()
 
 // The range of random shapes in a class. Outputs stay below 256 MiB, so a call takes tens of milliseconds.
 struct Bounds {
-    double batch_least, batch_most;
-    double bytes_least, bytes_most; // of the output
+    double min_batch, max_batch;
+    double min_bytes, max_bytes; // of the output
 };
 
 static constexpr double mib = 1 << 20;
@@ -86,7 +86,7 @@ static constexpr Bounds bounds[] = {
     {1, 1, 17 * mib, 128 * mib},   // RandomClass::one_sequence
     {1, 32, 0.125 * mib, 4 * mib}, // RandomClass::in_cache, with as many bytes again of rows and of positions
 };
-static constexpr double table_bytes_most = 1024 * mib;
+static constexpr double max_table_bytes = 1024 * mib;
 
 // A generator whose numbers don't depend on the standard library.
 class Draw
@@ -117,11 +117,11 @@ static Shape random_shape(Draw &draw, RandomClass which)
     shape.dim = static_cast<std::size_t>(draw.between(64, 4096));
     // A quarter are odd; the rest are multiples of 8, as in models.
     shape.dim = draw.fraction() < 0.25 ? shape.dim | 1 : (shape.dim + 7) / 8 * 8;
-    shape.batch = static_cast<std::size_t>(draw.between(bound.batch_least, bound.batch_most + 0.99));
+    shape.batch = static_cast<std::size_t>(draw.between(bound.min_batch, bound.max_batch + 0.99));
     const double row_bytes = static_cast<double>(shape.dim * sizeof(float));
-    const double bytes = draw.between(bound.bytes_least, bound.bytes_most);
+    const double bytes = draw.between(bound.min_bytes, bound.max_bytes);
     shape.seq = static_cast<std::size_t>(std::ceil(bytes / row_bytes / static_cast<double>(shape.batch)));
-    shape.vocab = static_cast<std::size_t>(std::min(draw.between(8000, 128000), table_bytes_most / row_bytes));
+    shape.vocab = static_cast<std::size_t>(std::min(draw.between(8000, 128000), max_table_bytes / row_bytes));
     return shape;
 }
 

@@ -198,8 +198,8 @@ void measure(const Shape &shape, std::vector<Contender> &contenders)
 
     const double start = now(CLOCK_MONOTONIC);
     const bool strategies = shape.series == strategic;
-    for (std::size_t round = 0; round < (strategies ? rounds_strategic : rounds_most); round++) {
-        if (!strategies && round >= rounds_least && now(CLOCK_MONOTONIC) - start > rounds_seconds)
+    for (std::size_t round = 0; round < (strategies ? rounds_strategic : max_rounds); round++) {
+        if (!strategies && round >= min_rounds && now(CLOCK_MONOTONIC) - start > rounds_seconds)
             break;
         for (const Entry &entry : entries)
             take_sample(fixture, entry);

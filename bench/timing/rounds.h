@@ -33,9 +33,9 @@ struct Contender {
 
 // Limits that are much slower than others of the same kernel after two rounds are not measured in later ones.
 //
-// There are rounds_most rounds, or fewer if they take more than rounds_seconds, but at least rounds_least.
-constexpr std::size_t rounds_most = 11;
-constexpr std::size_t rounds_least = 5;
+// There are max_rounds rounds, or fewer if they take more than rounds_seconds, but at least min_rounds.
+constexpr std::size_t max_rounds = 11;
+constexpr std::size_t min_rounds = 5;
 constexpr double rounds_seconds = 6;
 constexpr std::size_t rounds_strategic = 30; // for the series `strategic`, however long they take
 

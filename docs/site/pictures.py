@@ -21,7 +21,7 @@ THEMES = {
 # Okabe and Ito's colors and a marker each, to distinguish series without colors too.
 SERIES = [("#3b8fd0", "o"), ("#e0762a", "s"), ("#1aa37a", "D"), ("#cc79a7", "^"), ("#b59a00", "v"), ("#56b4e9", "P")]
 ISAS = ("avx512", "avx2", "neon")
-RATIO_MOST = 2  # larger ratios are drawn at the edge with their number
+MAX_RATIO = 2  # larger ratios are drawn at the edge with their number
 TYPES = ["f16", "bf16", "i8", "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped", "u4_grouped_flat", "q8_0", "q4_0"]
 
 
@@ -69,17 +69,17 @@ def draw_cpus(drawn, theme, runs):
         for (title, rows, isa), (color, marker) in zip(runs, SERIES):
             cells = [saved.cell(rows, isa, *which) for _, *which in saved.LINES]
             known = [(float(cell), at) for at, cell in enumerate(cells) if cell]
-            axes.scatter([min(ratio, RATIO_MOST) for ratio, _ in known], [at for _, at in known], s=34, c=color,
+            axes.scatter([min(ratio, MAX_RATIO) for ratio, _ in known], [at for _, at in known], s=34, c=color,
                          marker=marker, label=title, zorder=3, alpha=0.9)
             for ratio, at in known:
-                if ratio > RATIO_MOST:
+                if ratio > MAX_RATIO:
                     shift = -12 - 26 * SERIES.index((color, marker))
-                    axes.annotate(f"{ratio:.1f}", (RATIO_MOST, at), (shift, 0), textcoords="offset points", fontsize=9,
+                    axes.annotate(f"{ratio:.1f}", (MAX_RATIO, at), (shift, 0), textcoords="offset points", fontsize=9,
                                   color=color, ha="right", va="center")
         axes.axvline(1, color=colors["text"], linewidth=1)
         axes.set_yticks(range(len(saved.LINES)), [said for said, *_ in saved.LINES], fontsize=9)
         axes.set_ylim(len(saved.LINES) - 0.5, -0.5)
-        axes.set_xlim(0.7, RATIO_MOST + 0.05)
+        axes.set_xlim(0.7, MAX_RATIO + 0.05)
         axes.grid(linewidth=0.7)
         axes.set_xlabel("time over the fastest bare loop")
         legend(axes)

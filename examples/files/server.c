@@ -24,7 +24,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { WORKERS = 2, TOKENS_MOST = 2048, LINE_BYTES = 1 << 16 };
+enum { WORKERS = 2, MAX_TOKENS = 2048, LINE_BYTES = 1 << 16 };
 
 struct server {
     inlay_file *file;
@@ -38,7 +38,7 @@ struct server {
     int workers; /* started so far */
 };
 
-/* Parses a line of ids. Returns their number, or -1 if it isn't a list of at most TOKENS_MOST ids. */
+/* Parses a line of ids. Returns their number, or -1 if it isn't a list of at most MAX_TOKENS ids. */
 static int parse_ids(const char *line, int64_t *ids)
 {
     int n = 0;
@@ -46,7 +46,7 @@ static int parse_ids(const char *line, int64_t *ids)
         char *end;
         errno = 0;
         long long id = strtoll(line, &end, 10);
-        if (end == line || errno != 0 || n == TOKENS_MOST)
+        if (end == line || errno != 0 || n == MAX_TOKENS)
             return -1;
         ids[n++] = id;
         line = end;
@@ -60,7 +60,7 @@ static void answer(const struct server *server, const char *line, int64_t *ids, 
     const inlay_table *table = server->spec->tokens;
     int n = parse_ids(line, ids);
     if (n < 0) {
-        fprintf(stream, "ERROR a line of at most %d ids is expected\n", TOKENS_MOST);
+        fprintf(stream, "ERROR a line of at most %d ids is expected\n", MAX_TOKENS);
         return;
     }
     /* If requests are queued, call inlay_file_prefetch() when one arrives. */
@@ -117,8 +117,8 @@ static void *work(void *argument)
     int worker = server->workers++;
     pthread_mutex_unlock(&server->lock);
     char *line = malloc(LINE_BYTES);
-    int64_t *ids = malloc(TOKENS_MOST * sizeof *ids);
-    float *out = malloc(TOKENS_MOST * server->spec->tokens->dim * sizeof *out);
+    int64_t *ids = malloc(MAX_TOKENS * sizeof *ids);
+    float *out = malloc(MAX_TOKENS * server->spec->tokens->dim * sizeof *out);
     int goes_on = line != NULL && ids != NULL && out != NULL;
     while (goes_on) {
         int client = accept(server->listener, NULL, NULL);

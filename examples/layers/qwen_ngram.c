@@ -61,7 +61,7 @@ int main(void)
     inlay_ngram *ngram = NULL;
     require(inlay_ngram_create(&spec, NULL, &ngram));
     const inlay_table rows = inlay_table_e4m3(NULL, NULL, ROWS, DIM);
-    const inlay_table table = inlay_table_in_extents(rows, extents, PARTS, PART_ROWS), *tables[1] = {&table};
+    const inlay_table table = inlay_table_from_extents(rows, extents, PARTS, PART_ROWS), *tables[1] = {&table};
     inlay_ngram_lookup lookup = inlay_ngram_lookup_default(tables, 1);
     lookup.scale = weight_scale;
     lookup.out_type = INLAY_BF16;

@@ -14,11 +14,11 @@
 
 /* Bytes that faults can make resident in INLAY_SLOW_NS, at 4 ns per page. Counting faults wouldn't help: one also maps
    the surrounding cached pages, 64 KiB or a folio of up to 2 MiB, which takes 4 us and more. */
-enum { MOST_PAGES = 2560 };
+enum { MAX_PAGES = 2560 };
 
 /* What a slice should drop, in 0.2 ms, and the least of the mappings that it passes. */
 #define SLICE_RESIDENT ((size_t)4 << 20)
-#define SLICE_LEAST ((size_t)2 << 20)
+#define MIN_SLICE ((size_t)2 << 20)
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -83,8 +83,8 @@ static size_t drop_slice(struct inlay_cap *cap, size_t want)
     const struct inlay_mapping *mapping = &cap->mappings[cap->mapping];
     const size_t before = cap->shared, resident = cap->resident;
     const double share = (double)smaller(want, SLICE_RESIDENT) / (double)resident;
-    size_t slice = (size_t)(share * (double)cap->total) & -SLICE_LEAST;
-    slice = smaller(slice > 0 ? slice : SLICE_LEAST, mapping->size - cap->offset);
+    size_t slice = (size_t)(share * (double)cap->total) & -MIN_SLICE;
+    slice = smaller(slice > 0 ? slice : MIN_SLICE, mapping->size - cap->offset);
     madvise((void *)((uintptr_t)mapping->bytes + cap->offset), slice, MADV_DONTNEED);
 
     cap->shared = read_shared(cap->page);
@@ -115,7 +115,7 @@ void inlay_cap_grow(struct inlay_cap *cap, double intervals)
 {
     if (cap->bytes == 0)
         return;
-    const double most = intervals * MOST_PAGES * (double)cap->page;
+    const double most = intervals * MAX_PAGES * (double)cap->page;
     const size_t bytes = most < (double)cap->total ? (size_t)most : cap->total;
     const size_t unseen = atomic_fetch_add_explicit(&cap->unseen, bytes, memory_order_relaxed) + bytes;
     const size_t resident = cap->resident;

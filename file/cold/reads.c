@@ -16,12 +16,12 @@
 enum {
     WINDOW_PAGES = 256, /* requested at once at most: more only wait, in a queue that other readers of the disk share */
     CALIBRATED_NS = 1000000000, /* after which a thread that waits between two clocks changes a tick by 1 % at most */
-    LEAST_SLOW_TICKS = 10,      /* in INLAY_SLOW_NS: counters run at 1 MHz */
-    MOST_SLOW_TICKS = 100000,   /* to 10 GHz */
+    MIN_SLOW_TICKS = 10,        /* in INLAY_SLOW_NS: counters run at 1 MHz */
+    MAX_SLOW_TICKS = 100000,    /* to 10 GHz */
 };
 
 /* Ticks after which the clock is calibrated again even if its last measurement was far too high: a second at 8 GHz. */
-#define MOST_TICKS ((uint64_t)1 << 33)
+#define MAX_TICKS ((uint64_t)1 << 33)
 
 /* ---- Clock ------------------------------------------------------------------------------------------------------ */
 
@@ -57,11 +57,11 @@ static size_t slow_ticks(inlay_file_reader *reader, uint64_t now)
     const size_t known = __atomic_load_n(&reader->slow_ticks, __ATOMIC_RELAXED);
     uint64_t start = __atomic_load_n(&reader->start_ticks, __ATOMIC_RELAXED);
     const uint64_t usual = (uint64_t)known * (2 * CALIBRATED_NS / INLAY_SLOW_NS);
-    if (now - start < (usual < MOST_TICKS ? usual : MOST_TICKS))
+    if (now - start < (usual < MAX_TICKS ? usual : MAX_TICKS))
         return known;
     const uint64_t now_ns = clock_ns(), ns = now_ns - __atomic_load_n(&reader->start_ns, __ATOMIC_RELAXED);
     const double measured = (double)INLAY_SLOW_NS * (double)(now - start) / (double)ns;
-    const bool good = measured >= LEAST_SLOW_TICKS && measured <= MOST_SLOW_TICKS;
+    const bool good = measured >= MIN_SLOW_TICKS && measured <= MAX_SLOW_TICKS;
     const bool agrees = known == 0 || (measured <= 2 * (double)known && 2 * measured >= (double)known);
     const size_t slow = good ? (size_t)measured : known > 0 ? known : INLAY_SLOW_NS;
     if (ns >= CALIBRATED_NS &&

@@ -79,23 +79,23 @@ bool inlay_is_pickle(const char *name)
     return i < sizeof ends / sizeof *ends;
 }
 
-bool inlay_parse_model(struct inlay_catalogue *catalogue, const struct inlay_source *source)
+bool inlay_parse_model(struct inlay_catalog *catalog, const struct inlay_source *source)
 {
     if (begins(source, 0, BYTES("GGUF")))
-        return inlay_parse_gguf(catalogue, source);
+        return inlay_parse_gguf(catalog, source);
     if (begins(source, 0, BYTES("\x93NUMPY")))
-        return inlay_parse_npy(catalogue, source);
+        return inlay_parse_npy(catalog, source);
     const char *why = find_other(source);
     if (why != NULL)
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_KIND, source->path, NULL, "%s", why);
-    return inlay_parse_safetensors(catalogue, source);
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_KIND, source->path, NULL, "%s", why);
+    return inlay_parse_safetensors(catalog, source);
 }
 
-bool inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_source *source)
+bool inlay_parse_npy(struct inlay_catalog *catalog, const struct inlay_source *source)
 {
     struct npy npy;
     if (!inlay_npy_parse(source->bytes, source->size, source->size, NPY_TENSOR, &npy))
-        return inlay_file_fail(catalogue->error, npy.status, source->path, NULL, "%s", npy.why);
+        return inlay_file_fail(catalog->error, npy.status, source->path, NULL, "%s", npy.why);
     inlay_file_tensor tensor = {.name = "data",
                                 .type = inlay_npy_type(npy.element)->name,
                                 .element = inlay_npy_type(npy.element)->element,
@@ -104,7 +104,7 @@ bool inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_sourc
                                 .data = source->bytes};
     for (size_t i = 0; i < npy.rank; i++)
         tensor.shape[i] = npy.shape[i];
-    if (!inlay_catalogue_add_tensor(catalogue, &tensor))
+    if (!inlay_catalog_add_tensor(catalog, &tensor))
         return false;
-    return inlay_catalogue_place_tensors(catalogue, source, npy.data_offset, 1, true);
+    return inlay_catalog_place_tensors(catalog, source, npy.data_offset, 1, true);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parsers of the formats, which turn a file's bytes into tensors and values of a catalogue. They check everything
+ * The parsers of the formats, which turn a file's bytes into tensors and values of a catalog. They check everything
  * in the header against the actual bytes, read no tensor data and open no files. Each returns false with the
- * catalogue's error.
+ * catalog's error.
  */
 #pragma once
 
-#include "formats/catalogue.h"
+#include "formats/catalog.h"
 
 /** What messages say about formats that are not read. */
 #define INLAY_PICKLE                                                                                                   \
@@ -19,16 +19,16 @@
 bool inlay_is_pickle(const char *name);
 
 /** Detects the format of a file by its first bytes, and parses it. Reports INLAY_FILE_ERROR_KIND for other formats. */
-bool inlay_parse_model(struct inlay_catalogue *catalogue, const struct inlay_source *source);
+bool inlay_parse_model(struct inlay_catalog *catalog, const struct inlay_source *source);
 
 /** Parses a safetensors file: u64 N, N bytes of JSON, data. */
-bool inlay_parse_safetensors(struct inlay_catalogue *catalogue, const struct inlay_source *source);
+bool inlay_parse_safetensors(struct inlay_catalog *catalog, const struct inlay_source *source);
 
 /** Parses a GGUF file of version 2 or 3. */
-bool inlay_parse_gguf(struct inlay_catalogue *catalogue, const struct inlay_source *source);
+bool inlay_parse_gguf(struct inlay_catalog *catalog, const struct inlay_source *source);
 
 /** Parses a NumPy file, which becomes one tensor named "data". */
-bool inlay_parse_npy(struct inlay_catalogue *catalogue, const struct inlay_source *source);
+bool inlay_parse_npy(struct inlay_catalog *catalog, const struct inlay_source *source);
 
 /** Parses a config.json: its numbers, strings, booleans and plain arrays become values with the prefix "config.". */
-bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source);
+bool inlay_parse_config(struct inlay_catalog *catalog, const struct inlay_source *source);

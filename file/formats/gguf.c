@@ -23,14 +23,14 @@ static inlay_file_value_kind array_kind(uint64_t type)
 }
 
 /* Minimum bytes of a value (key length, type, a byte) and of a tensor (name length, rank, type, offset). */
-enum { LEAST_VALUE = 13, LEAST_TENSOR = 24, MOST_RANK = 4, MOST_ALIGNMENT = 1 << 20 };
+enum { MIN_VALUE = 13, MIN_TENSOR = 24, MAX_RANK = 4, MAX_ALIGNMENT = 1 << 20 };
 
 /* Maximum bytes before the data, as in safetensors. Real models have up to 30 MB. */
-enum { MOST_HEADER_BYTES = 100000000 };
+enum { MAX_HEADER_BYTES = 100000000 };
 
 /* The parser's state. */
 struct parser {
-    struct inlay_catalogue *catalogue;
+    struct inlay_catalog *catalog;
     const struct inlay_source *source;
     size_t at, end;   /* what is parsed next, and where the header must have ended */
     const char *name; /* of the value or the tensor that is parsed */
@@ -39,7 +39,7 @@ struct parser {
 
 static bool fail(const struct parser *parser, inlay_file_status status, const char *why)
 {
-    return inlay_file_fail(parser->catalogue->error, status, parser->source->path, parser->name, "%s", why);
+    return inlay_file_fail(parser->catalog->error, status, parser->source->path, parser->name, "%s", why);
 }
 
 /* Returns true if the header has that many more elements of some bytes; otherwise reports an error. */
@@ -71,7 +71,7 @@ static struct inlay_text take_text(struct parser *parser)
         return (struct inlay_text){NULL, 0};
     const struct inlay_text text = {(const char *)parser->source->bytes + parser->at, (size_t)bytes};
     parser->at += text.size;
-    return (struct inlay_text){inlay_catalogue_text(parser->catalogue, text), text.size};
+    return (struct inlay_text){inlay_catalog_text(parser->catalog, text), text.size};
 }
 
 /* Takes a key or a name, which becomes the parser's. */
@@ -94,7 +94,7 @@ static bool parse_strings(struct parser *parser, inlay_file_value *value, uint64
 {
     if (!has(parser, count, 8))
         return false;
-    const char **strings = inlay_catalogue_memory(parser->catalogue, (size_t)count * sizeof *strings);
+    const char **strings = inlay_catalog_memory(parser->catalog, (size_t)count * sizeof *strings);
     if (strings == NULL)
         return false;
     for (size_t i = 0; i < count; i++)
@@ -161,7 +161,7 @@ static bool note_alignment(struct parser *parser, const inlay_file_value *value,
         return true;
     if (type != UINT32 || value->integer <= 0 || (value->integer & (value->integer - 1)) != 0)
         return fail(parser, INLAY_FILE_ERROR_SYNTAX, "the alignment is not a uint32 that is a power of two");
-    if (value->integer > MOST_ALIGNMENT)
+    if (value->integer > MAX_ALIGNMENT)
         return fail(parser, INLAY_FILE_ERROR_LIMIT, "the alignment is above 2^20");
     parser->alignment = (uint64_t)value->integer;
     return true;
@@ -179,7 +179,7 @@ static bool parse_value(struct parser *parser)
     const bool is_parsed = type == ARRAY    ? parse_array(parser, &value)
                            : type == STRING ? parse_string(parser, &value)
                                             : parse_number(parser, &value, type);
-    return is_parsed && note_alignment(parser, &value, type) && inlay_catalogue_add_value(parser->catalogue, &value);
+    return is_parsed && note_alignment(parser, &value, type) && inlay_catalog_add_value(parser->catalog, &value);
 }
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
@@ -190,7 +190,7 @@ static bool parse_shape(struct parser *parser, inlay_file_tensor *tensor)
     uint64_t rank;
     if (!take(parser, 4, &rank))
         return false;
-    if (rank > MOST_RANK)
+    if (rank > MAX_RANK)
         return fail(parser, INLAY_FILE_ERROR_LIMIT, "it has more than 4 dimensions");
     tensor->rank = (uint32_t)rank;
     for (uint32_t i = tensor->rank; i-- > 0;) {
@@ -210,13 +210,13 @@ static bool parse_tensor(struct parser *parser)
         return false;
     const struct inlay_type *type = inlay_ggml_type((uint32_t)number);
     if (type == NULL)
-        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_TYPE, parser->source->path, parser->name,
+        return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_TYPE, parser->source->path, parser->name,
                                "its type is number %llu of ggml, which this version does not know",
                                (unsigned long long)number);
     /* Blocks must not cross rows. */
     if (!inlay_tensor_set_type(&tensor, type) ||
         (tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0)
-        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, parser->name,
+        return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_RANGE, parser->source->path, parser->name,
                                "its shape overflows, or its rows are no whole blocks of %s", tensor.type);
     if (offset > parser->source->size)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "its data begin behind the end of the file");
@@ -224,7 +224,7 @@ static bool parse_tensor(struct parser *parser)
         return fail(parser, INLAY_FILE_ERROR_RANGE, "its data do not begin at a multiple of the alignment");
     tensor.name = parser->name;
     tensor.data = parser->source->bytes + (size_t)offset;
-    return inlay_catalogue_add_tensor(parser->catalogue, &tensor);
+    return inlay_catalog_add_tensor(parser->catalog, &tensor);
 }
 
 /* Reads magic, version and counts. */
@@ -237,20 +237,20 @@ static bool parse_counts(struct parser *parser, uint64_t *tensors, uint64_t *val
     if (version != 0 && version % 0x10000 == 0)
         return fail(parser, INLAY_FILE_ERROR_KIND, "it is GGUF of a big-endian machine");
     if (version != 2 && version != 3)
-        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_KIND, parser->source->path, NULL,
+        return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_KIND, parser->source->path, NULL,
                                "it is GGUF of version %llu: versions 2 and 3 are read", (unsigned long long)version);
     if (!take(parser, 8, tensors) || !take(parser, 8, values))
         return false;
     const size_t left = parser->end - parser->at;
-    if (*values > left / LEAST_VALUE || *tensors > left / LEAST_TENSOR)
+    if (*values > left / MIN_VALUE || *tensors > left / MIN_TENSOR)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "it announces more tensors or values than it has bytes for");
     return true;
 }
 
-bool inlay_parse_gguf(struct inlay_catalogue *catalogue, const struct inlay_source *source)
+bool inlay_parse_gguf(struct inlay_catalog *catalog, const struct inlay_source *source)
 {
-    const size_t end = source->size < MOST_HEADER_BYTES ? source->size : MOST_HEADER_BYTES;
-    struct parser parser = {.catalogue = catalogue, .source = source, .end = end, .alignment = 32};
+    const size_t end = source->size < MAX_HEADER_BYTES ? source->size : MAX_HEADER_BYTES;
+    struct parser parser = {.catalog = catalog, .source = source, .end = end, .alignment = 32};
     uint64_t tensors, values;
     if (!parse_counts(&parser, &tensors, &values))
         return false;
@@ -261,5 +261,5 @@ bool inlay_parse_gguf(struct inlay_catalogue *catalogue, const struct inlay_sour
         if (!parse_tensor(&parser))
             return false;
     const uint64_t data = (parser.at + parser.alignment - 1) / parser.alignment * parser.alignment;
-    return inlay_catalogue_place_tensors(catalogue, source, data, parser.alignment, false);
+    return inlay_catalog_place_tensors(catalog, source, data, parser.alignment, false);
 }

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INDEX_BYTES = 100000000, MOST_DEPTH = 4 };
+enum { MAX_INDEX_BYTES = 100000000, MAX_DEPTH = 4 };
 
 /* Reads the members of the weight map into entries [most], or counts them if `entries` is null. Returns false if
    allocation fails. */
-static bool take_map(struct inlay_json *json, struct inlay_catalogue *catalogue, struct inlay_index_entry *entries,
+static bool take_map(struct inlay_json *json, struct inlay_catalog *catalog, struct inlay_index_entry *entries,
                      size_t most, size_t *count)
 {
     struct inlay_text tensor, file;
@@ -24,8 +24,8 @@ static bool take_map(struct inlay_json *json, struct inlay_catalogue *catalogue,
         /* 1 branch never taken: the members were counted, and the bytes are a copy that nobody changes. */
         if (entries == NULL || *count == most)
             continue;
-        const char *name = inlay_catalogue_string(catalogue, "", tensor).bytes;
-        const char *file_name = inlay_catalogue_string(catalogue, "", file).bytes;
+        const char *name = inlay_catalog_string(catalog, "", tensor).bytes;
+        const char *file_name = inlay_catalog_string(catalog, "", file).bytes;
         if (name == NULL || file_name == NULL)
             return false;
         entries[*count] = (struct inlay_index_entry){.tensor = name, .file = file_name};
@@ -34,7 +34,7 @@ static bool take_map(struct inlay_json *json, struct inlay_catalogue *catalogue,
 }
 
 /* Reads the members of the index. */
-static bool parse(struct inlay_json *json, struct inlay_catalogue *catalogue, struct inlay_model_files *files)
+static bool parse(struct inlay_json *json, struct inlay_catalog *catalog, struct inlay_model_files *files)
 {
     struct inlay_text key;
     inlay_json_open(json, '{');
@@ -44,19 +44,18 @@ static bool parse(struct inlay_json *json, struct inlay_catalogue *catalogue, st
             continue;
         }
         struct inlay_json counting = inlay_json_ahead(json);
-        take_map(&counting, catalogue, NULL, 0, &files->entry_count);
-        files->entries = inlay_catalogue_memory(catalogue, files->entry_count * sizeof *files->entries);
-        if (files->entries == NULL ||
-            !take_map(json, catalogue, files->entries, files->entry_count, &files->entry_count))
+        take_map(&counting, catalog, NULL, 0, &files->entry_count);
+        files->entries = inlay_catalog_memory(catalog, files->entry_count * sizeof *files->entries);
+        if (files->entries == NULL || !take_map(json, catalog, files->entries, files->entry_count, &files->entry_count))
             return false;
     }
     if (!inlay_json_end(json))
-        return inlay_catalogue_fail_json(catalogue, json, NULL, "");
+        return inlay_catalog_fail_json(catalog, json, NULL, "");
     if (files->entry_count == 0)
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_MISSING, files->index, "weight_map",
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, files->index, "weight_map",
                                "the index names no tensors");
     if (files->entry_count > INLAY_MOST_TENSORS)
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, files->index, "weight_map",
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_LIMIT, files->index, "weight_map",
                                "the index names more than %d tensors", INLAY_MOST_TENSORS);
     return true;
 }
@@ -69,12 +68,12 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* Sorts the entries by file, and sets the path of each file. */
-static bool find_paths(struct inlay_catalogue *catalogue, struct inlay_model_files *files)
+static bool find_paths(struct inlay_catalog *catalog, struct inlay_model_files *files)
 {
     const char *slash = strrchr(files->index, '/');
     size_t directory = slash != NULL ? (size_t)(slash + 1 - files->index) : 0;
     qsort(files->entries, files->entry_count, sizeof *files->entries, compare_entries);
-    files->paths = inlay_catalogue_memory(catalogue, files->entry_count * sizeof *files->paths);
+    files->paths = inlay_catalog_memory(catalog, files->entry_count * sizeof *files->paths);
     if (files->paths == NULL)
         return false;
     for (size_t i = 0; i < files->entry_count; i++) {
@@ -84,10 +83,10 @@ static bool find_paths(struct inlay_catalogue *catalogue, struct inlay_model_fil
             continue;
         }
         if (strchr(entry->file, '/') != NULL || entry->file[0] == '.' || entry->file[0] == '\0')
-            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_SYNTAX, files->index, entry->tensor,
+            return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_SYNTAX, files->index, entry->tensor,
                                    "its file is no name in the directory of the index");
         const size_t file_bytes = strlen(entry->file) + 1;
-        char *path = inlay_catalogue_memory(catalogue, directory + file_bytes);
+        char *path = inlay_catalog_memory(catalog, directory + file_bytes);
         if (path == NULL)
             return false;
         memcpy(path, files->index, directory);
@@ -95,64 +94,64 @@ static bool find_paths(struct inlay_catalogue *catalogue, struct inlay_model_fil
         entry->part = files->count;
         files->paths[files->count++] = path;
     }
-    files->lacks = inlay_catalogue_memory(catalogue, files->count * sizeof *files->lacks);
+    files->lacks = inlay_catalog_memory(catalog, files->count * sizeof *files->lacks);
     if (files->lacks == NULL)
         return false;
     memset(files->lacks, 0, files->count * sizeof *files->lacks);
     return true;
 }
 
-bool inlay_read_index(struct inlay_catalogue *catalogue, struct inlay_model_files *files)
+bool inlay_read_index(struct inlay_catalog *catalog, struct inlay_model_files *files)
 {
     struct inlay_mapping mapping;
     struct inlay_json json;
-    if (!inlay_open_noted(catalogue, files->index, INLAY_FILE_MEMORY_COPIED, MOST_INDEX_BYTES, &mapping))
+    if (!inlay_open_noted(catalog, files->index, INLAY_FILE_MEMORY_COPIED, MAX_INDEX_BYTES, &mapping))
         return false;
-    inlay_json_start(&json, mapping.bytes, mapping.size, MOST_DEPTH);
-    const bool is_read = parse(&json, catalogue, files);
+    inlay_json_start(&json, mapping.bytes, mapping.size, MAX_DEPTH);
+    const bool is_read = parse(&json, catalog, files);
     inlay_json_finish(&json);
     inlay_mapping_close(&mapping);
-    return is_read && find_paths(catalogue, files);
+    return is_read && find_paths(catalog, files);
 }
 
 /* Returns true if a tensor is in the file given by the index. */
-static bool is_there(const struct inlay_catalogue *catalogue, const struct inlay_model_files *files, size_t entry)
+static bool is_there(const struct inlay_catalog *catalog, const struct inlay_model_files *files, size_t entry)
 {
-    const inlay_file_tensor *tensor = inlay_catalogue_tensor(catalogue, files->entries[entry].tensor);
+    const inlay_file_tensor *tensor = inlay_catalog_tensor(catalog, files->entries[entry].tensor);
     return tensor != NULL && tensor->path == files->paths[files->entries[entry].part];
 }
 
 /* Ends the sentence that a file lacks a tensor; null if allocation fails. */
-static const char *make_reason(struct inlay_catalogue *catalogue, const char *lacks, const char *complete)
+static const char *make_reason(struct inlay_catalog *catalog, const char *lacks, const char *complete)
 {
     const size_t bytes = strlen(lacks) + (complete != NULL ? strlen(complete) : 0) + 64;
-    char *reason = inlay_catalogue_memory(catalogue, bytes);
+    char *reason = inlay_catalog_memory(catalog, bytes);
     if (reason != NULL)
         snprintf(reason, bytes, "%s%s%s%s", lacks, complete != NULL ? "; open " : "", complete != NULL ? complete : "",
                  complete != NULL ? ", which has all tensors of the index" : "");
     return reason;
 }
 
-bool inlay_check_index(struct inlay_catalogue *catalogue, const struct inlay_model_files *files)
+bool inlay_check_index(struct inlay_catalog *catalog, const struct inlay_model_files *files)
 {
     size_t count = 0, made = 0, whole = 0;
     for (size_t i = 0; i < files->entry_count; i++)
-        count += !is_there(catalogue, files, i);
+        count += !is_there(catalog, files, i);
     for (size_t part = 0; part < files->count; part++)
         whole += files->lacks[part] == NULL;
     if (count == 0)
         return true;
     const char *complete, *reason = NULL;
-    if (!inlay_find_complete(catalogue, files, &complete))
+    if (!inlay_find_complete(catalog, files, &complete))
         return false;
-    inlay_file_tensor *absent = inlay_catalogue_memory(catalogue, count * sizeof *absent);
+    inlay_file_tensor *absent = inlay_catalog_memory(catalog, count * sizeof *absent);
     for (size_t i = 0; absent != NULL && i < files->entry_count; i++) {
         const struct inlay_index_entry *entry = &files->entries[i];
-        if (is_there(catalogue, files, i))
+        if (is_there(catalog, files, i))
             continue;
         const char *lacks = files->lacks[entry->part], *path = files->paths[entry->part];
         if (made == 0 || path != absent[made - 1].path)
-            reason = make_reason(catalogue, lacks != NULL ? lacks : "does not", complete);
+            reason = make_reason(catalog, lacks != NULL ? lacks : "does not", complete);
         if (reason == NULL)
             return false;
         absent[made++] = (inlay_file_tensor){.name = entry->tensor, .type = reason, .path = path};
@@ -160,6 +159,6 @@ bool inlay_check_index(struct inlay_catalogue *catalogue, const struct inlay_mod
     if (absent == NULL)
         return false;
     if (whole == 0)
-        return inlay_catalogue_check(&absent[0], catalogue->error);
-    return inlay_catalogue_add_absent(catalogue, absent, count);
+        return inlay_catalog_check(&absent[0], catalog->error);
+    return inlay_catalog_add_absent(catalog, absent, count);
 }

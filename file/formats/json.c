@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Maximum bytes of a number, plus one. */
-enum { MOST_DIGITS = 400 };
+enum { MAX_DIGITS = 400 };
 
 void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, unsigned most_depth)
 {
@@ -381,7 +381,7 @@ static bool read_number(struct inlay_json *json, const char *first, struct inlay
 {
     static const locale_t none = (locale_t)0;
     const size_t size = (size_t)(json->at - first);
-    char copy[MOST_DIGITS];
+    char copy[MAX_DIGITS];
     if (size >= sizeof copy)
         return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "a number has too many digits");
     memcpy(copy, first, size);

@@ -11,11 +11,11 @@
 #include <string.h>
 
 /* The header's object, that of a tensor, and its arrays; one level for keys that a later version may have. */
-enum { LENGTH_BYTES = 8, MOST_HEADER_BYTES = 100000000, MOST_DEPTH = 4 };
+enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000, MAX_DEPTH = 4 };
 
 /* What is parsed, and where to. */
 struct parser {
-    struct inlay_catalogue *catalogue;
+    struct inlay_catalog *catalog;
     const struct inlay_source *source;
     struct inlay_json json;
     uint64_t data_bytes; /* behind the header */
@@ -23,14 +23,14 @@ struct parser {
 
 static bool fail(const struct parser *parser, inlay_file_status status, const char *name, const char *why)
 {
-    return inlay_file_fail(parser->catalogue->error, status, parser->source->path, name, "%s", why);
+    return inlay_file_fail(parser->catalog->error, status, parser->source->path, name, "%s", why);
 }
 
 /* Returns whether the JSON had no problem so far, and else reports it. */
 static bool is_sound(const struct parser *parser, const char *name)
 {
     if (parser->json.problem != NULL)
-        return inlay_catalogue_fail_json(parser->catalogue, &parser->json, name, " of the header");
+        return inlay_catalog_fail_json(parser->catalog, &parser->json, name, " of the header");
     return true;
 }
 
@@ -41,12 +41,12 @@ static bool parse_metadata(struct parser *parser)
     struct inlay_json *json = &parser->json;
     inlay_json_open(json, '{');
     while (inlay_json_member(json, &key) && inlay_json_string(json, &text)) {
-        const struct inlay_text meaning = inlay_catalogue_string(parser->catalogue, "", text);
+        const struct inlay_text meaning = inlay_catalog_string(parser->catalog, "", text);
         const inlay_file_value value = {.kind = INLAY_FILE_VALUE_STRING,
-                                        .key = inlay_catalogue_string(parser->catalogue, "", key).bytes,
+                                        .key = inlay_catalog_string(parser->catalog, "", key).bytes,
                                         .text = meaning.bytes,
                                         .count = meaning.size};
-        if (value.key == NULL || value.text == NULL || !inlay_catalogue_add_value(parser->catalogue, &value))
+        if (value.key == NULL || value.text == NULL || !inlay_catalog_add_value(parser->catalog, &value))
             return false;
     }
     return is_sound(parser, "__metadata__");
@@ -71,14 +71,14 @@ static bool check_tensor(const struct parser *parser, inlay_file_tensor *tensor,
                          const uint64_t offsets[2])
 {
     if (offsets[0] > offsets[1] || offsets[1] > parser->data_bytes)
-        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
+        return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
                                "its data_offsets [%llu, %llu] do not lie in the %llu bytes of data",
                                (unsigned long long)offsets[0], (unsigned long long)offsets[1],
                                (unsigned long long)parser->data_bytes);
     if (!inlay_tensor_set_type(tensor, type))
         return fail(parser, INLAY_FILE_ERROR_RANGE, tensor->name, "its shape overflows, or makes no whole bytes");
     if (tensor->bytes != offsets[1] - offsets[0])
-        return inlay_file_fail(parser->catalogue->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
+        return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
                                "its shape makes %llu bytes of %s, and data_offsets are %llu bytes",
                                (unsigned long long)tensor->bytes, type->name,
                                (unsigned long long)(offsets[1] - offsets[0]));
@@ -94,7 +94,7 @@ static bool parse_tensor(struct parser *parser, struct inlay_text key)
     bool has_shape = false;
     uint64_t offsets[2] = {0, 0};
     uint32_t offset_count = 0;
-    inlay_file_tensor tensor = {.name = inlay_catalogue_string(parser->catalogue, "", key).bytes};
+    inlay_file_tensor tensor = {.name = inlay_catalog_string(parser->catalog, "", key).bytes};
     if (tensor.name == NULL)
         return false;
     inlay_json_open(json, '{');
@@ -113,7 +113,7 @@ static bool parse_tensor(struct parser *parser, struct inlay_text key)
         return false;
     if (type == NULL || !has_shape || offset_count == 0)
         return fail(parser, INLAY_FILE_ERROR_SYNTAX, tensor.name, "it lacks dtype, shape or data_offsets");
-    return check_tensor(parser, &tensor, type, offsets) && inlay_catalogue_add_tensor(parser->catalogue, &tensor);
+    return check_tensor(parser, &tensor, type, offsets) && inlay_catalog_add_tensor(parser->catalog, &tensor);
 }
 
 /* Checks the length of the header, and finds header and data. */
@@ -124,14 +124,14 @@ static bool find_header(struct parser *parser)
     if (source->size < LENGTH_BYTES)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, NULL, "it is shorter than the length of a safetensors header");
     memcpy(&bytes, source->bytes, LENGTH_BYTES);
-    if (bytes > MOST_HEADER_BYTES) {
+    if (bytes > MAX_HEADER_BYTES) {
         const bool other = bytes >> 48 != 0;
         return other ? fail(parser, INLAY_FILE_ERROR_KIND, NULL, "it is neither safetensors nor GGUF nor npy")
                      : fail(parser, INLAY_FILE_ERROR_LIMIT, NULL, "its safetensors header is longer than 100 MB");
     }
     if (bytes > source->size - LENGTH_BYTES)
         return fail(parser, INLAY_FILE_ERROR_TRUNCATED, NULL, "it ends within its safetensors header");
-    inlay_json_start(&parser->json, source->bytes + LENGTH_BYTES, (size_t)bytes, MOST_DEPTH);
+    inlay_json_start(&parser->json, source->bytes + LENGTH_BYTES, (size_t)bytes, MAX_DEPTH);
     parser->data_bytes = source->size - LENGTH_BYTES - bytes;
     return true;
 }
@@ -147,10 +147,10 @@ static bool parse_header(struct parser *parser)
     return is_sound(parser, NULL);
 }
 
-bool inlay_parse_safetensors(struct inlay_catalogue *catalogue, const struct inlay_source *source)
+bool inlay_parse_safetensors(struct inlay_catalog *catalog, const struct inlay_source *source)
 {
-    struct parser parser = {.catalogue = catalogue, .source = source};
+    struct parser parser = {.catalog = catalog, .source = source};
     const bool is_parsed = find_header(&parser) && parse_header(&parser);
     inlay_json_finish(&parser.json);
-    return is_parsed && inlay_catalogue_place_tensors(catalogue, source, source->size - parser.data_bytes, 1, true);
+    return is_parsed && inlay_catalog_place_tensors(catalog, source, source->size - parser.data_bytes, 1, true);
 }

@@ -2,14 +2,14 @@
 /*
  * The reader of config.json. A model's settings are numbers, strings and truth values under names; objects become
  * prefixes with dots. What no setting of an input layer is made of is left out: null, arrays of arrays or objects or of
- * different kinds, and values whose names are longer than MOST_KEY. Keys of objects, of such arrays and of null are
+ * different kinds, and values whose names are longer than MAX_KEY. Keys of objects, of such arrays and of null are
  * noted, so that a setting of the wrong type is no setting that is absent.
  */
 #include "formats/formats.h"
 
 #include <string.h>
 
-enum { MOST_DEPTH = 32, MOST_KEY = 1024 };
+enum { MAX_DEPTH = 32, MAX_KEY = 1024 };
 
 /* The most bytes of all keys with their prefixes, for each byte of the file and besides. A long prefix before many
    short keys would otherwise take a hundred times the memory of the file. */
@@ -17,10 +17,10 @@ enum { KEY_BYTES = 8, KEY_BYTES_BESIDES = 1 << 16 };
 
 /* The parser's state. */
 struct parser {
-    struct inlay_catalogue *catalogue;
+    struct inlay_catalog *catalog;
     struct inlay_json json;
-    const char *prefixes[MOST_DEPTH + 1]; /* of the keys of the object at that depth */
-    size_t key_bytes;                     /* that keys may still take */
+    const char *prefixes[MAX_DEPTH + 1]; /* of the keys of the object at that depth */
+    size_t key_bytes;                    /* that keys may still take */
 };
 
 /* Counts the elements of an array, and determines their common kind: strings, integers or numbers; 0 if mixed. */
@@ -50,11 +50,11 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
 /* Records a key with an unsupported value. Returns false if allocation fails. */
 static bool note_odd(struct parser *parser, const char *key, bool is_null)
 {
-    struct inlay_odd_key *odd = inlay_catalogue_memory(parser->catalogue, sizeof *odd);
+    struct inlay_odd_key *odd = inlay_catalog_memory(parser->catalog, sizeof *odd);
     if (odd == NULL)
         return false;
-    *odd = (struct inlay_odd_key){parser->catalogue->odd_keys, key, is_null};
-    parser->catalogue->odd_keys = odd;
+    *odd = (struct inlay_odd_key){parser->catalog->odd_keys, key, is_null};
+    parser->catalog->odd_keys = odd;
     return true;
 }
 
@@ -68,7 +68,7 @@ static bool parse_plain(struct parser *parser, inlay_file_value *value)
     if (first == '"') {
         if (!inlay_json_string(&parser->json, &string))
             return true;
-        string = inlay_catalogue_string(parser->catalogue, "", string);
+        string = inlay_catalog_string(parser->catalog, "", string);
         value->kind = INLAY_FILE_VALUE_STRING;
         value->text = string.bytes;
         value->count = string.size;
@@ -97,7 +97,7 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
         inlay_json_skip(json);
         return note_odd(parser, value->key, false);
     }
-    void *list = inlay_catalogue_memory(parser->catalogue, count * 8);
+    void *list = inlay_catalog_memory(parser->catalog, count * 8);
     if (list == NULL)
         return false;
     inlay_json_open(json, '[');
@@ -128,7 +128,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
     const char *prefix = parser->prefixes[json->depth];
     const size_t bytes = strlen(prefix) + key.size + 1;
     char first = inlay_json_peek(json);
-    if (bytes > MOST_KEY + 1) {
+    if (bytes > MAX_KEY + 1) {
         inlay_json_skip(json);
         return true;
     }
@@ -137,7 +137,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
         return true;
     }
     parser->key_bytes -= bytes;
-    const char *joined = inlay_catalogue_string(parser->catalogue, prefix, key).bytes;
+    const char *joined = inlay_catalog_string(parser->catalog, prefix, key).bytes;
     if (joined == NULL)
         return false;
     if (first == '{') {
@@ -145,7 +145,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
             return false;
         if (!inlay_json_open(json, '{'))
             return true;
-        parser->prefixes[json->depth] = inlay_catalogue_string(parser->catalogue, joined, inlay_text_of(".")).bytes;
+        parser->prefixes[json->depth] = inlay_catalog_string(parser->catalog, joined, inlay_text_of(".")).bytes;
         return parser->prefixes[json->depth] != NULL;
     }
     inlay_file_value value = {.key = joined};
@@ -154,16 +154,16 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
         return false;
     if (value.kind == 0)
         return first != 'n' || note_odd(parser, joined, true);
-    return inlay_catalogue_add_value(parser->catalogue, &value);
+    return inlay_catalog_add_value(parser->catalog, &value);
 }
 
-bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_source *source)
+bool inlay_parse_config(struct inlay_catalog *catalog, const struct inlay_source *source)
 {
-    struct parser parser = {.catalogue = catalogue, .key_bytes = source->size * KEY_BYTES + KEY_BYTES_BESIDES};
+    struct parser parser = {.catalog = catalog, .key_bytes = source->size * KEY_BYTES + KEY_BYTES_BESIDES};
     struct inlay_json *json = &parser.json;
     struct inlay_text key;
     bool is_parsed = true;
-    inlay_json_start(json, source->bytes, source->size, MOST_DEPTH);
+    inlay_json_start(json, source->bytes, source->size, MAX_DEPTH);
     json->python = true;
     parser.prefixes[1] = "config.";
     inlay_json_open(json, '{');
@@ -171,7 +171,7 @@ bool inlay_parse_config(struct inlay_catalogue *catalogue, const struct inlay_so
         if (inlay_json_member(json, &key))
             is_parsed = parse_member(&parser, key);
     if (is_parsed && !inlay_json_end(json))
-        is_parsed = inlay_catalogue_fail_json(catalogue, json, NULL, "");
+        is_parsed = inlay_catalog_fail_json(catalog, json, NULL, "");
     inlay_json_finish(json);
     return is_parsed;
 }

@@ -14,7 +14,7 @@ static void add_step(inlay_file_layer *layer, const char *what, const char *tens
     struct inlay_model_step *step = &layer->following[layer->following_count++];
     step->what = what;
     step->tensor = tensor;
-    inlay_report_line(&layer->report, "follows: %s%s%s", what, tensor != NULL ? ", " : "",
+    inlay_report_line(&layer->report, "remaining: %s%s%s", what, tensor != NULL ? ", " : "",
                       tensor != NULL ? tensor : "");
 }
 
@@ -69,10 +69,10 @@ static void add_all_following(struct inlay_layer_builder *builder)
                                            INLAY_MODEL_NORM, INLAY_MODEL_END};
     bool is_cut = false;
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        for (const struct inlay_model_step *step = model->follows; step != NULL && step->what != NULL; step++)
+        for (const struct inlay_model_step *step = model->remaining_ops; step != NULL && step->what != NULL; step++)
             if (step->before == order[i] && add_following(builder, step->what, step->tensor))
                 is_cut = true;
-        builder->follows[order[i]] = is_cut;
+        builder->left_out[order[i]] = is_cut;
         if (is_cut)
             add_term(builder, order[i]);
     }
@@ -128,7 +128,7 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
     if (layer == NULL)
         return inlay_file_fail_memory(builder->error, NULL);
     inlay_report_line(&layer->report, "model: %s%s%s (%s)", model->name, part != NULL ? ", " : "",
-                      part != NULL ? part : "", builder->found.told_by);
+                      part != NULL ? part : "", builder->found.detected_by);
     inlay_report_choice(&layer->report, builder->found.settings.file);
     if (!check_demanded(builder) || !inlay_build_tokens(builder))
         return false;
@@ -206,7 +206,7 @@ int64_t inlay_file_layer_start(const inlay_file_layer *layer)
     return layer->start;
 }
 
-const char *inlay_file_layer_follows(const inlay_file_layer *layer, size_t index, const char **tensor)
+const char *inlay_file_layer_remaining_op(const inlay_file_layer *layer, size_t index, const char **tensor)
 {
     const bool is_there = index < layer->following_count;
     if (tensor != NULL)

@@ -74,11 +74,11 @@
 /* Of RoBERTa: padding keeps its row, and has the position before the first. */
 #define AFTER_PADDING(key, ...)                                                                                        \
     .after_padding = true, .padding_aware = true, .padding = {key, NULL, .otherwise = __VA_ARGS__}
-#define ROBERTA_POSITIONS(...) AFTER_PADDING(__VA_ARGS__), .zero_rows = INLAY_ZERO_ROWS_OWN
+#define ROBERTA_POSITIONS(...) AFTER_PADDING(__VA_ARGS__), .zero_rows = INLAY_ZERO_ROWS_TABLE
 
 /* Each row is a family: its name, how it is detected, the names of its tensors, and its rules. */
 static const struct inlay_model models[] = {
-    {"bert", .told_by_tensors = true,
+    {"bert", .detected_by_tensors = true,
      .types = LIST("bert", "splinter", "squeezebert", "visual_bert", "align_text_model", "chinese_clip_text_model",
                    "bros", "ernie", "dpr"),
      .architectures = LIST("bert"),
@@ -87,42 +87,42 @@ static const struct inlay_model models[] = {
      .names = NAMES({BERT_ALL}, {BERT_TOKENS, BERT_SEGMENTS, BERT_OLD_NORM},
                     {GGUF_TOKENS, GGUF_POSITIONS, .segments = "?token_types.weight", GGUF_NORM}),
      .norm = INLAY_NORM_LAYER, .epsilon = {"layer_norm_eps", "attention.layer_norm_epsilon", .otherwise = 1e-12},
-     .follows = STEPS({"task types", "embeddings.task_type_embeddings.weight", INLAY_MODEL_NORM})},
+     .remaining_ops = STEPS({"task types", "embeddings.task_type_embeddings.weight", INLAY_MODEL_NORM})},
     {"layoutlm", BERT_CLASS, .positions_first = true,
-     .follows = STEPS({"layout", "embeddings.x_position_embeddings.weight", INLAY_MODEL_SEGMENTS})},
+     .remaining_ops = STEPS({"layout", "embeddings.x_position_embeddings.weight", INLAY_MODEL_SEGMENTS})},
     {"layoutlmv3", .names = NAMES({BERT_ALL}), ROBERTA_POSITIONS("pad_token_id", 1), LAYER_NORM("layer_norm_eps", 1e-5),
-     .follows = STEPS({"layout", "embeddings.x_position_embeddings.weight", INLAY_MODEL_NORM})},
+     .remaining_ops = STEPS({"layout", "embeddings.x_position_embeddings.weight", INLAY_MODEL_NORM})},
     {"markuplm", BERT_CLASS, ROBERTA_POSITIONS("pad_token_id", 0), .positions_first = true,
-     .follows = STEPS({"xpaths", "embeddings.xpath_embeddings.xpath_unitseq2_inner.weight", INLAY_MODEL_NORM})},
+     .remaining_ops = STEPS({"xpaths", "embeddings.xpath_embeddings.xpath_unitseq2_inner.weight", INLAY_MODEL_NORM})},
     {"big_bird", .prefixes = LIST("bert.", ""), BERT_CLASS, SCALE_IF("rescale_embeddings", 0)},
     {"bert-generation", .prefixes = LIST("bert.", ""), .names = NAMES({BERT_TOKENS, BERT_NORM}),
      LAYER_NORM("layer_norm_eps", 1e-12)},
     {"roc_bert", BERT_CLASS, .demanded = {"concat_input", NULL, .otherwise = 1},
-     .follows = STEPS({"shapes", "embeddings.shape_embed.weight", INLAY_MODEL_SEGMENTS},
-                      {"pronunciations", "embeddings.pronunciation_embed.weight", INLAY_MODEL_SEGMENTS},
-                      {"projection", "embeddings.map_inputs_layer.weight", INLAY_MODEL_SEGMENTS})},
+     .remaining_ops = STEPS({"shapes", "embeddings.shape_embed.weight", INLAY_MODEL_SEGMENTS},
+                            {"pronunciations", "embeddings.pronunciation_embed.weight", INLAY_MODEL_SEGMENTS},
+                            {"projection", "embeddings.map_inputs_layer.weight", INLAY_MODEL_SEGMENTS})},
     {"whisper", ENCODER_DECODER, .names = NAMES({DECODER_TOKENS, POSITIONS("decoder")})},
     {"inkling2", .types = LIST("inkling2_text"), .prefixes = LIST("model.llm.", ""),
      .names = NAMES({.tokens = "embed.weight", .gamma = "embed_norm.weight"}), RMS_NORM(1e-6)},
     {"megatron-bert", .prefixes = LIST("bert.", ""), .names = NAMES({BERT_TOKENS, BERT_SEGMENTS})},
-    {"fnet", BERT_CLASS, .follows = STEPS({"projection", "embeddings.projection.weight", INLAY_MODEL_END})},
+    {"fnet", BERT_CLASS, .remaining_ops = STEPS({"projection", "embeddings.projection.weight", INLAY_MODEL_END})},
     {"lxmert", .names = NAMES({BERT_ALL}), LAYER_NORM(NULL, 1e-12), .positions_first = true},
     {"nystromformer", .types = LIST("nystromformer", "yoso", "mra"),
      .prefixes = LIST("nystromformer.", "yoso.", "mra.", ""), .names = NAMES({BERT_ALL}),
      LAYER_NORM("layer_norm_eps", 1e-5, OTHERS({"yoso", 1e-12})), .start = 2},
     {"mobilebert", .names = NAMES({BERT_WORDS}), .dim = "embedding_size",
-     .follows = STEPS({"trigrams", NULL, INLAY_MODEL_END},
-                      {"projection", "?embeddings.embedding_transformation.weight", INLAY_MODEL_END},
-                      {"positions", "embeddings.position_embeddings.weight", INLAY_MODEL_END},
-                      {"segments", "embeddings.token_type_embeddings.weight", INLAY_MODEL_END},
-                      {"norm", "embeddings.LayerNorm.weight", INLAY_MODEL_END})},
+     .remaining_ops = STEPS({"trigrams", NULL, INLAY_MODEL_END},
+                            {"projection", "?embeddings.embedding_transformation.weight", INLAY_MODEL_END},
+                            {"positions", "embeddings.position_embeddings.weight", INLAY_MODEL_END},
+                            {"segments", "embeddings.token_type_embeddings.weight", INLAY_MODEL_END},
+                            {"norm", "embeddings.LayerNorm.weight", INLAY_MODEL_END})},
     {"roformer", .types = LIST("roformer", "nomic_bert", "gte", "jina_embeddings_v3"),
      .prefixes = LIST("roformer.", "nomic_bert.", "model.", "", "roberta.", "gte.", "jina_embeddings_v3.", "new."),
      .names = NAMES({BERT_WORDS, .segments = "?embeddings.token_type_embeddings.weight", BERT_NORM},
                     {BERT_WORDS, .segments = "?embeddings.token_type_embeddings.weight", .gamma = "emb_ln.weight",
                      .beta = "emb_ln.bias"}),
      .any_dim = true, LAYER_NORM("layer_norm_eps", 1e-12, OTHERS({"jina_embeddings_v3", 1e-5})),
-     .follows = STEPS({"projection", "embeddings_project.weight", INLAY_MODEL_END})},
+     .remaining_ops = STEPS({"projection", "embeddings_project.weight", INLAY_MODEL_END})},
     {"funnel",
      .names = NAMES({BERT_WORDS, .gamma = "embeddings.layer_norm.weight", .beta = "embeddings.layer_norm.bias"}),
      .dim = "d_model", LAYER_NORM("layer_norm_eps", 1e-9)},
@@ -130,20 +130,20 @@ static const struct inlay_model models[] = {
      .names = NAMES({BERT_WORDS, .positions = "?embeddings.position_embeddings.weight",
                      .segments = "?embeddings.token_type_embeddings.weight", BERT_NORM}),
      .types_key = {"type_vocab_size", NULL, .otherwise = 0}, .any_dim = true, LAYER_NORM("layer_norm_eps", 1e-7),
-     .positions_first = true, .follows = STEPS({"projection", "embeddings.embed_proj.weight", INLAY_MODEL_NORM})},
+     .positions_first = true, .remaining_ops = STEPS({"projection", "embeddings.embed_proj.weight", INLAY_MODEL_NORM})},
     {"xlm", .types = LIST("xlm", "flaubert"), .prefixes = LIST("transformer.", ""),
      .names = NAMES({.tokens = "embeddings.weight",
                      .positions = "position_embeddings.weight",
                      .gamma = "layer_norm_emb.weight",
                      .beta = "layer_norm_emb.bias"}),
      .dim = "emb_dim", LAYER_NORM("layer_norm_eps", 1e-12)},
-    {"electra", .told_by_tensors = true, .types = LIST("electra", "convbert", "albert"),
+    {"electra", .detected_by_tensors = true, .types = LIST("electra", "convbert", "albert"),
      .prefixes = LIST("electra.", "convbert.", "albert.", ""), BERT_CLASS, .dim = "embedding_size",
-     .follows = STEPS({"projection", "embeddings_project.weight", INLAY_MODEL_END},
-                      {"projection", "encoder.embedding_hidden_mapping_in.weight", INLAY_MODEL_END})},
+     .remaining_ops = STEPS({"projection", "embeddings_project.weight", INLAY_MODEL_END},
+                            {"projection", "encoder.embedding_hidden_mapping_in.weight", INLAY_MODEL_END})},
     {"rembert", BERT_CLASS, .dim = "input_embedding_size",
-     .follows = STEPS({"projection", "encoder.embedding_hidden_mapping_in.weight", INLAY_MODEL_END})},
-    {"roberta", .told_by_tensors = true,
+     .remaining_ops = STEPS({"projection", "encoder.embedding_hidden_mapping_in.weight", INLAY_MODEL_END})},
+    {"roberta", .detected_by_tensors = true,
      .types =
          LIST("roberta", "xlm-roberta", "camembert", "data2vec-text", "xmod", "ibert", "roberta-prelayernorm", "lilt"),
      .prefixes = LIST("roberta.", "data2vec_text.", "", "roberta_prelayernorm.", "ibert.", "lilt."),
@@ -153,19 +153,19 @@ static const struct inlay_model models[] = {
      ROBERTA_POSITIONS("pad_token_id", 1), .positions_first = true},
     {"xlm-roberta-xl", .prefixes = LIST("roberta.", ""), .names = NAMES({BERT_TOKENS, BERT_SEGMENTS}),
      ROBERTA_POSITIONS("pad_token_id", 1)},
-    {"mpnet", .told_by_tensors = true, .names = NAMES({BERT_TOKENS, BERT_NORM}), ROBERTA_POSITIONS(NULL, 1),
+    {"mpnet", .detected_by_tensors = true, .names = NAMES({BERT_TOKENS, BERT_NORM}), ROBERTA_POSITIONS(NULL, 1),
      LAYER_NORM("layer_norm_eps", 1e-12)},
-    {"distilbert", .told_by_tensors = true,
+    {"distilbert", .detected_by_tensors = true,
      .names = NAMES({BERT_WORDS, .positions = "?embeddings.position_embeddings.weight", BERT_NORM}), .dim = "dim",
      .recipe = INLAY_RECIPE_NUMPY_FP64, .sinusoid = {"sinusoidal_pos_embds", NULL, .otherwise = 0},
      LAYER_NORM(NULL, 1e-12)},
-    {"modernbert", .told_by_tensors = true, .types = LIST("modernbert", "modernbert-decoder"),
+    {"modernbert", .detected_by_tensors = true, .types = LIST("modernbert", "modernbert-decoder"),
      .prefixes = LIST("model.", ""),
      .names = NAMES({.tokens = "embeddings.tok_embeddings.weight",
                      .gamma = "embeddings.norm.weight",
                      .beta = "?embeddings.norm.bias"}),
      LAYER_NORM("norm_eps", 1e-5)},
-    {"gpt2", .told_by_tensors = true, .types = LIST("gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "gpt-sw3"),
+    {"gpt2", .detected_by_tensors = true, .types = LIST("gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "gpt-sw3"),
      .architectures = LIST("gpt2", "starcoder"), .prefixes = LIST("", "transformer."),
      .names = NAMES({.tokens = "wte.weight", .positions = "wpe.weight"}, {GGUF_TOKENS, GGUF_POSITIONS}),
      .dim = "n_embd"},
@@ -176,55 +176,56 @@ static const struct inlay_model models[] = {
      .names =
          NAMES({.tokens = "embeddings.token_embedding.weight", .positions = "embeddings.position_embedding.weight"})},
     {"ctrl", .prefixes = LIST("transformer.", ""), .names = NAMES({.tokens = "w.weight"}), .dim = "n_embd",
-     SCALE_IF(NULL, 1), .follows = STEPS({"positions", NULL, INLAY_MODEL_END})},
-    {"reformer", .names = NAMES({BERT_WORDS}), .follows = STEPS({"positions", NULL, INLAY_MODEL_END})},
+     SCALE_IF(NULL, 1), .remaining_ops = STEPS({"positions", NULL, INLAY_MODEL_END})},
+    {"reformer", .names = NAMES({BERT_WORDS}), .remaining_ops = STEPS({"positions", NULL, INLAY_MODEL_END})},
     {"biogpt", .names = NAMES({.tokens = "embed_tokens.weight", .positions = "embed_positions.weight"}), .start = 2,
      SCALE_IF("scale_embedding", 1)},
     {"xglm", .prefixes = LIST("model.", ""), .names = NAMES({.tokens = "embed_tokens.weight"}), .dim = "d_model",
      .start = 2, .recipe = INLAY_RECIPE_FAIRSEQ, SCALE_IF("scale_embedding", 1)},
-    {"opt", .told_by_tensors = true, .prefixes = LIST("model.decoder.", "decoder."),
+    {"opt", .detected_by_tensors = true, .prefixes = LIST("model.decoder.", "decoder."),
      .names = NAMES({.tokens = "embed_tokens.weight", .positions = "embed_positions.weight"}),
      .dim = "word_embed_proj_dim", .start = 2, .padding_aware = true, .padding = {"pad_token_id", NULL, .otherwise = 1},
-     .zero_rows = INLAY_ZERO_ROWS_OWN, .follows = STEPS({"projection", "project_in.weight", INLAY_MODEL_POSITIONS})},
-    {"bloom", .told_by_tensors = true, .architectures = LIST("bloom"), .prefixes = LIST("", "transformer."),
+     .zero_rows = INLAY_ZERO_ROWS_TABLE,
+     .remaining_ops = STEPS({"projection", "project_in.weight", INLAY_MODEL_POSITIONS})},
+    {"bloom", .detected_by_tensors = true, .architectures = LIST("bloom"), .prefixes = LIST("", "transformer."),
      .names = NAMES({.tokens = "word_embeddings.weight",
                      .gamma = "word_embeddings_layernorm.weight",
                      .beta = "word_embeddings_layernorm.bias"},
                     {GGUF_TOKENS, GGUF_NORM}),
      .norm = INLAY_NORM_LAYER, .epsilon = {"layer_norm_epsilon", "attention.layer_norm_epsilon", .otherwise = 1e-5}},
-    {"bart", .told_by_tensors = true, .types = LIST("bart", "mbart", "mvp", "trocr"), ENCODER_DECODER,
+    {"bart", .detected_by_tensors = true, .types = LIST("bart", "mbart", "mvp", "trocr"), ENCODER_DECODER,
      .names = OF_A_SIDE(BART_TERMS), .start = 2, LAYER_NORM(NULL, 1e-5), SCALE_IF("scale_embedding", 0)},
     {"plbart", ENCODER_DECODER, .names = OF_A_SIDE(BART_TERMS), .start = 2, LAYER_NORM(NULL, 1e-5),
      SCALE_IF("scale_embedding", 1)},
     {"led", .names = OF_ENCODER(BART_TERMS), .has_decoder = true, .dim = "d_model", LAYER_NORM(NULL, 1e-5)},
     {"blenderbot-small", .prefixes = LIST("model.", ""), .names = OF_ENCODER(BART_TERMS), .dim = "d_model",
      LAYER_NORM(NULL, 1e-5), SCALE_IF("scale_embedding", 0)},
-    {"blenderbot-small", .part = "decoder", .told_by_tensors = true, .prefixes = LIST("model.", ""),
+    {"blenderbot-small", .part = "decoder", .detected_by_tensors = true, .prefixes = LIST("model.", ""),
      .names = NAMES({SHARED, BART_NORM("decoder")}, {DECODER_TOKENS, BART_NORM("decoder")}), .dim = "d_model",
-     LAYER_NORM(NULL, 1e-5), .follows = STEPS({"positions", "decoder.embed_positions.weight", INLAY_MODEL_END})},
+     LAYER_NORM(NULL, 1e-5), .remaining_ops = STEPS({"positions", "decoder.embed_positions.weight", INLAY_MODEL_END})},
     {"blenderbot", ENCODER_DECODER, .names = OF_A_SIDE(POSITIONS), SCALE_IF("scale_embedding", 0)},
     {"bigbird_pegasus", ENCODER_DECODER, .names = OF_A_SIDE(POSITIONS), SCALE_IF("scale_embedding", 1)},
     {"prophetnet",
      .names = NAMES({.tokens = "word_embeddings.weight", PROPHET_POSITIONS("encoder"), PROPHET_NORM},
                     {.tokens = "encoder.word_embeddings.weight", PROPHET_POSITIONS("encoder"), PROPHET_NORM}),
      .after_padding = true, .padding = {"pad_token_id", NULL, .otherwise = 0}, LAYER_NORM(NULL, 1e-5)},
-    {"prophetnet", .part = "decoder", .told_by_tensors = true,
+    {"prophetnet", .part = "decoder", .detected_by_tensors = true,
      .names = NAMES({.tokens = "word_embeddings.weight", PROPHET_POSITIONS("decoder")},
                     {.tokens = "decoder.word_embeddings.weight", PROPHET_POSITIONS("decoder")}),
      .after_padding = true, .padding = {"pad_token_id", NULL, .otherwise = 0},
-     .follows = STEPS({"streams", "decoder.ngram_embeddings.weight", INLAY_MODEL_END},
-                      {"norm", "decoder.embeddings_layer_norm.weight", INLAY_MODEL_END})},
+     .remaining_ops = STEPS({"streams", "decoder.ngram_embeddings.weight", INLAY_MODEL_END},
+                            {"norm", "decoder.embeddings_layer_norm.weight", INLAY_MODEL_END})},
     {"pegasus_x", ENCODER_DECODER, .names = NAMES({SHARED}, {ENCODER_TOKENS}), .recipe = INLAY_RECIPE_FAIRSEQ,
      SCALE_IF("scale_embedding", 1)},
-    {"marian", .told_by_tensors = true, .types = LIST("marian", "pegasus"), ENCODER_DECODER,
+    {"marian", .detected_by_tensors = true, .types = LIST("marian", "pegasus"), ENCODER_DECODER,
      .names = OF_A_SIDE(POSITIONS_IF_ANY), .recipe = INLAY_RECIPE_HF_MARIAN, SCALE_IF("scale_embedding", 0)},
-    {"m2m_100", .told_by_tensors = true, .types = LIST("m2m_100", "nllb-moe", "fsmt"), ENCODER_DECODER,
+    {"m2m_100", .detected_by_tensors = true, .types = LIST("m2m_100", "nllb-moe", "fsmt"), ENCODER_DECODER,
      .names = OF_ENCODER(POSITIONS_IF_ANY), AFTER_PADDING("pad_token_id", 1), .recipe = INLAY_RECIPE_FAIRSEQ,
      SCALE_IF("scale_embedding", 1)},
-    {"t5", .told_by_tensors = true, .types = LIST("t5", "mt5", "umt5", "longt5", "switch_transformers"),
+    {"t5", .detected_by_tensors = true, .types = LIST("t5", "mt5", "umt5", "longt5", "switch_transformers"),
      .architectures = LIST("t5", "t5encoder"), .has_decoder = true, .prefixes = LIST("", "transformer."),
      .names = NAMES({SHARED}, {ENCODER_TOKENS}, {GGUF_TOKENS}), .dim = "d_model"},
-    {"llama", .told_by_tensors = true,
+    {"llama", .detected_by_tensors = true,
      .types = LIST("llama", "llama4", "llama4_text", "mistral", "mistral3", "ministral", "ministral3", "mixtral",
                    "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text", "qwen3",
                    "qwen3_moe", "qwen3_next", "qwen3_vl", "qwen3_vl_text", "qwen3_vl_moe", "qwen3_vl_moe_text",
@@ -239,42 +240,44 @@ static const struct inlay_model models[] = {
      LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {.tokens = "embed_in.weight"},
                     {GGUF_TOKENS})},
-    {"granite", .told_by_tensors = true,
+    {"granite", .detected_by_tensors = true,
      .types = LIST("granite", "granitemoe", "granitemoehybrid", "granitemoeshared", "falcon_h1", "granite_docling_text",
                    "granite_swa", "granitemoe_swa", "hyperclovax"),
      .architectures = LIST("granite", "granitemoe", "granitehybrid"), LANGUAGE_MODEL_OR_GGUF,
      .scale = INLAY_MODEL_SCALE_NUMBER,
      .scale_key = {"embedding_multiplier", "embedding_scale", .otherwise = 1, OTHERS({"granite_docling_text", 12})}},
-    {"gemma", .told_by_tensors = true,
+    {"gemma", .detected_by_tensors = true,
      .types = LIST("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n", "gemma3n_text", "gemma4", "gemma4_text",
                    "vaultgemma", "embedding_gemma2_text", "gemma4_unified_text"),
      .architectures = LIST("gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma-embedding"), LANGUAGE_MODEL_OR_GGUF,
      .scale = INLAY_MODEL_SCALE_SQRT,
      /* Gemma 3n has several streams after its table. */
-     .follows = STEPS({"streams", "altup_projections.0.weight", INLAY_MODEL_END},
-                      {"streams", "altup_proj.weight", INLAY_MODEL_END})},
+     .remaining_ops = STEPS({"streams", "altup_projections.0.weight", INLAY_MODEL_END},
+                            {"streams", "altup_proj.weight", INLAY_MODEL_END})},
     {"t5gemma", .prefixes = LIST("model.", ""), .names = NAMES({ENCODER_TOKENS}, {SHARED}), .has_decoder = true,
      .any_dim = true, .scale = INLAY_MODEL_SCALE_SQRT},
     {"seamless_m4t", .types = LIST("seamless_m4t", "seamless_m4t_v2"), .prefixes = LIST(""), .names = NAMES({SHARED}),
      .has_decoder = true, AFTER_PADDING("pad_token_id", 0), .recipe = INLAY_RECIPE_FAIRSEQ,
      SCALE_IF("scale_embedding", 1)},
-    {"hrm_text", LANGUAGE_MODEL, SCALE_BY("embedding_scale", NAN), .follows = STEPS({"cycles", NULL, INLAY_MODEL_END})},
+    {"hrm_text", LANGUAGE_MODEL, SCALE_BY("embedding_scale", NAN),
+     .remaining_ops = STEPS({"cycles", NULL, INLAY_MODEL_END})},
     {"afmoe", LANGUAGE_MODEL, SCALE_IF("mup_enabled", 0)},
     {"minicpm3", LANGUAGE_MODEL, SCALE_BY("scale_emb", 12)},
     {"inkling", .types = LIST("inkling_text"), LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight", .gamma = "embed_tokens.embed_norm.weight"}), RMS_NORM(1e-6)},
-    {"deepseek_v4", .told_by_tensors = true,
+    {"deepseek_v4", .detected_by_tensors = true,
      .types = LIST("deepseek_v4", "hy_v4", "hy_v4_vl_text", "glm5_next_text", "qwen4_exp", "qwen4_exp_text"),
      .architectures = LIST("deepseek4", "deepseek41", "qwen4exp"), LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {GGUF_TOKENS}),
-     .follows = STEPS({"streams", NULL, INLAY_MODEL_END})},
-    {"recurrent_gemma", LANGUAGE_MODEL, .follows = STEPS({"scale", NULL, INLAY_MODEL_END})},
+     .remaining_ops = STEPS({"streams", NULL, INLAY_MODEL_END})},
+    {"recurrent_gemma", LANGUAGE_MODEL, .remaining_ops = STEPS({"scale", NULL, INLAY_MODEL_END})},
     {"cpmant", .names = NAMES({.tokens = "input_embedding.weight"}),
-     .follows = STEPS({"prompt", NULL, INLAY_MODEL_END}, {"segments", "segment_embedding.weight", INLAY_MODEL_END})},
+     .remaining_ops =
+         STEPS({"prompt", NULL, INLAY_MODEL_END}, {"segments", "segment_embedding.weight", INLAY_MODEL_END})},
     {"tapas", .names = NAMES({BERT_WORDS}),
-     .follows = STEPS({"positions", "embeddings.position_embeddings.weight", INLAY_MODEL_END},
-                      {"segments", "embeddings.token_type_embeddings_0.weight", INLAY_MODEL_END},
-                      {"norm", "embeddings.LayerNorm.weight", INLAY_MODEL_END})},
+     .remaining_ops = STEPS({"positions", "embeddings.position_embeddings.weight", INLAY_MODEL_END},
+                            {"segments", "embeddings.token_type_embeddings_0.weight", INLAY_MODEL_END},
+                            {"norm", "embeddings.LayerNorm.weight", INLAY_MODEL_END})},
     {"nanochat", .types = LIST("nanochat", "muse_glimmer_text", "muse_spark_text"), LANGUAGE_MODEL,
      RMS_NORM(1e-6, OTHERS({"muse_glimmer_text", 1e-5}, {"muse_spark_text", 1e-5}))},
     /* As "llama", under more names than are told apart from those of other families without a configuration. */
@@ -289,14 +292,14 @@ static const struct inlay_model models[] = {
                    "mpt", "nemotron_h", "olmo_hybrid", "openai_privacy_filter", "persimmon", "rwkv", "solar_open",
                    "ultrabert", "xlnet", "xlstm", "youtu", "zamba", "zamba2"),
      LANGUAGE_PREFIXES, .names = TABLE_NAMES, .any_dim = true},
-    {"gemma", .part = "per_layer", .told_by_tensors = true,
+    {"gemma", .part = "per_layer", .detected_by_tensors = true,
      .types = LIST("gemma3n", "gemma3n_text", "gemma4", "gemma4_text"), .architectures = LIST("gemma3n", "gemma4"),
      LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens_per_layer.weight"}, {.tokens = "per_layer_token_embd.weight"}),
      .any_dim = true, .scale = INLAY_MODEL_SCALE_SQRT_KEY,
      .scale_key = {"hidden_size_per_layer_input", "embedding_length_per_layer_input", .otherwise = 256},
      .first_for_bad_ids = true},
-    {"static", .told_by_tensors = true, .types = LIST("model2vec"), .prefixes = LIST(""),
+    {"static", .detected_by_tensors = true, .types = LIST("model2vec"), .prefixes = LIST(""),
      .names = NAMES({.tokens = "embeddings", .mapping = "mapping", .weights = "weights"},
                     {.tokens = "embedding.weight", .mapping = "mapping", .weights = "weights"}),
      .any_dim = true, .epsilon = {NULL, NULL, .otherwise = 1e-32}, .pooling = INLAY_POOLING_MEAN,
@@ -354,11 +357,11 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
     const bool own = *found->prefix == '*';
     const int length = snprintf(full, INLAY_MODEL_NAME_ROOM, "%s%s%s%s", own ? found->model->name : "",
                                 found->prefix + own, moved ? decoder : "", name + (moved ? size : 0));
-    const inlay_file_tensor *tensor = inlay_catalogue_tensor(&found->settings.file->catalogue, full);
+    const inlay_file_tensor *tensor = inlay_catalog_tensor(&found->settings.file->catalog, full);
     if (tensor != NULL || !inlay_ends_in(full, ".weight") || (size_t)length + sizeof "_packed" > INLAY_MODEL_NAME_ROOM)
         return tensor;
     memcpy(full + length, "_packed", sizeof "_packed"); /* as compressed-tensors names packed tables */
-    tensor = inlay_catalogue_tensor(&found->settings.file->catalogue, full);
+    tensor = inlay_catalog_tensor(&found->settings.file->catalog, full);
     if (tensor == NULL)
         full[length] = '\0';
     return tensor;
@@ -415,7 +418,7 @@ static bool has_part(const struct inlay_model *model, const char *part)
     return same(model->part, part) || (model->has_decoder && same(part, INLAY_MODEL_DECODER));
 }
 
-static const struct inlay_model *model_named(const char *name, const char *part)
+static const struct inlay_model *find_family(const char *name, const char *part)
 {
     for (size_t i = 0; i < MODELS; i++)
         if (has_part(&models[i], part) && strcmp(models[i].name, name) == 0)
@@ -438,12 +441,12 @@ static void note_family(struct inlay_found_model *found, const struct inlay_mode
 
 /* Finds the family that config.json or the metadata of GGUF name, in that order. *told is the value that names one,
    and stays null if there is none; then, and if the family is not known, found->model is not changed. */
-static bool find_told(struct inlay_found_model *found, const inlay_file_value **told)
+static bool find_detected(struct inlay_found_model *found, const inlay_file_value **told)
 {
     static const struct inlay_key type_key = {"model_type", .may_be_null = true};
     static const char *const keys[] = {"config.model_type", "config.text_config.model_type", "general.architecture"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        const inlay_file_value *value = inlay_file_value_named(found->settings.file, keys[k]);
+        const inlay_file_value *value = inlay_file_find_value(found->settings.file, keys[k]);
         bool is_gguf = k == 2;
         if (value == NULL)
             continue;
@@ -452,7 +455,7 @@ static bool find_told(struct inlay_found_model *found, const inlay_file_value **
         const inlay_file_value *whole = *told;
         *told = value;
         if (found->model == NULL)
-            found->told_by = is_gguf ? "GGUF metadata" : "config.json";
+            found->detected_by = is_gguf ? "GGUF metadata" : "config.json";
         for (size_t i = 0; i < MODELS; i++)
             if (has_part(&models[i], found->part) && is_called(&models[i], value->text, is_gguf)) {
                 found->is_part =
@@ -473,7 +476,7 @@ static bool find_by_tensors(struct inlay_found_model *found)
     for (size_t i = 0; i < MODELS; i++) {
         struct inlay_found_model candidate = nothing;
         candidate.model = &models[i];
-        if (!has_part(&models[i], found->part) || !models[i].told_by_tensors || !find_names(&candidate))
+        if (!has_part(&models[i], found->part) || !models[i].detected_by_tensors || !find_names(&candidate))
             continue;
         *found = candidate;
         size_t used = strlen(list);
@@ -493,14 +496,14 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
 {
     const inlay_file_value *told = NULL;
     char full[INLAY_MODEL_NAME_ROOM];
-    *found = (struct inlay_found_model){.model = name != NULL ? model_named(name, part) : NULL,
-                                        .told_by = name != NULL ? "options" : "names of tensors",
+    *found = (struct inlay_found_model){.model = name != NULL ? find_family(name, part) : NULL,
+                                        .detected_by = name != NULL ? "options" : "names of tensors",
                                         .part = part,
                                         .settings = inlay_settings_of(file, error)};
     if (name != NULL && found->model == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no family of models has this name%s",
                                part != NULL ? " and such a part" : "");
-    if (!find_told(found, &told))
+    if (!find_detected(found, &told))
         return false;
     if (found->model == NULL && told == NULL)
         return find_by_tensors(found);
@@ -510,7 +513,7 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
                                "family, pass the family's name as `model`",
                                told->text);
     const bool is_known = found->model != NULL;
-    found->model = is_known ? found->model : model_named("table", NULL);
+    found->model = is_known ? found->model : find_family("table", NULL);
     find_names(found);
     if (!is_known)
         return inlay_model_assume(told, found);

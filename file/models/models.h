@@ -64,19 +64,19 @@ struct inlay_model {
     struct inlay_key scale_key;
     struct inlay_key demanded; /**< a truth value, and the only one with which this is the layer; no key: none */
     inlay_pooling pooling;
-    struct inlay_key normalize;             /**< whether pooled rows are scaled to length 1 */
-    const struct inlay_model_step *follows; /**< in their order, ended by one without a name; null: none */
-    bool has_decoder;                       /**< there is a part "decoder" */
-    bool positions_first;                   /**< they are added before segments */
-    bool first_for_bad_ids;                 /**< ids outside the table take row 0 */
-    bool any_dim;                           /**< no key has the columns of the token table */
-    bool told_by_tensors;                   /**< names of tensors alone tell it */
+    struct inlay_key normalize;                   /**< whether pooled rows are scaled to length 1 */
+    const struct inlay_model_step *remaining_ops; /**< in their order, ended by one without a name; null: none */
+    bool has_decoder;                             /**< there is a part "decoder" */
+    bool positions_first;                         /**< they are added before segments */
+    bool first_for_bad_ids;                       /**< ids outside the table take row 0 */
+    bool any_dim;                                 /**< no key has the columns of the token table */
+    bool detected_by_tensors;                     /**< names of tensors alone tell it */
 };
 
 /** A family that was found in a file. */
 struct inlay_found_model {
     const struct inlay_model *model;
-    const char *told_by;                   /**< what named the family */
+    const char *detected_by;               /**< what named the family */
     const char *part;                      /**< of the options */
     const char *assumed_by;                /**< the key that an assumption rests on, or null */
     bool is_part;                          /**< it is the text model of a model that is not known */

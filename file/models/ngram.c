@@ -86,7 +86,7 @@ struct inlay_file_ngram {
 /* The table of a layer. */
 struct found {
     const struct kind *kind;
-    char name[256];  /* of its tensor, or a pattern for inlay_file_table_of() */
+    char name[256];  /* of its tensor, or a pattern for inlay_file_get_table() */
     char stem[256];  /* of the names next to it */
     long long layer; /* -1: no number is known */
 };
@@ -156,9 +156,9 @@ static bool find_table(struct builder *builder, long long layer)
     const struct inlay_settings *settings = &builder->settings;
     struct found *found = &builder->found;
     size_t all = 0, fitting = 0;
-    for (size_t i = 0; i < settings->file->catalogue.name_count; i++) {
+    for (size_t i = 0; i < settings->file->catalog.name_count; i++) {
         struct found candidate;
-        if (!is_of_kind(settings->file->catalogue.by_name[i], settings, &candidate))
+        if (!is_of_kind(settings->file->catalog.by_name[i], settings, &candidate))
             continue;
         all++;
         if (layer >= 0 && candidate.layer >= 0 && candidate.layer != layer)
@@ -200,7 +200,7 @@ static const inlay_file_tensor *tensor_beside(const struct builder *builder, con
 {
     char full[sizeof builder->found.stem + 64];
     snprintf(full, sizeof full, "%s%s", builder->found.stem, name);
-    return inlay_catalogue_tensor(&builder->settings.file->catalogue, full);
+    return inlay_catalog_tensor(&builder->settings.file->catalog, full);
 }
 
 /* Returns the elements of a tensor as a value of the metadata, of kind 0 if they are no integers. */
@@ -234,11 +234,11 @@ static bool read_array(struct builder *builder, enum part part)
     const bool is_sliced = tensor == NULL && part != LAYERS && part != TOKEN_MAP;
     const size_t slices = is_sliced ? builder->slices : 1;
     for (size_t i = 0; i < 2 && tensor == NULL; i++)
-        tensor = inlay_catalogue_tensor(&file->catalogue, array->tensors[i]);
+        tensor = inlay_catalog_tensor(&file->catalog, array->tensors[i]);
     const inlay_file_value *named = inlay_settings_value(&builder->settings, array->config, array->gguf);
     if (tensor == NULL && named == NULL)
         return true;
-    if (tensor != NULL && !inlay_catalogue_check(tensor, builder->error))
+    if (tensor != NULL && !inlay_catalog_check(tensor, builder->error))
         return false;
     const inlay_file_value value = tensor != NULL ? value_of(tensor) : *named;
     integers->count = value.count / slices;
@@ -304,7 +304,7 @@ static bool begin_spec(struct builder *builder)
     struct inlay_setting setting;
     if (!inlay_settings_find(&builder->settings, INLAY_SETTING_INTEGER, &key, &setting))
         return false;
-    const inlay_file_value *tokens = inlay_file_value_named(builder->settings.file, "tokenizer.ggml.tokens");
+    const inlay_file_value *tokens = inlay_file_find_value(builder->settings.file, "tokenizer.ggml.tokens");
     const struct integers *arrays = builder->ngram->arrays;
     if (arrays[TOKEN_MAP].values != NULL)
         setting = (struct inlay_setting){0, (long long)arrays[TOKEN_MAP].count, "token map"};
@@ -381,7 +381,7 @@ static bool make_columns(struct builder *builder)
     const struct integers *moduli = &builder->ngram->arrays[MODULI];
     const struct integers *offsets = &builder->ngram->arrays[OFFSETS];
     const size_t length = builder->ngram->arrays[MULTIPLIERS].count, count = moduli->count;
-    if (length < 2 || length > INLAY_NGRAM_LENGTH_MOST || count == 0 || count > INLAY_NGRAM_COLUMNS_MOST ||
+    if (length < 2 || length > INLAY_NGRAM_MAX_LENGTH || count == 0 || count > INLAY_NGRAM_MAX_COLUMNS ||
         count % (length - 1) != 0)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, name_of(builder, MODULI),
                                "%zu columns do not suit n-grams of %zu multipliers", count, length);
@@ -420,7 +420,7 @@ static bool build(struct builder *builder, long long layer)
     const char *name = builder->found.name;
     inlay_report_line(&ngram->report, "model: %s", builder->found.kind->name);
     inlay_report_choice(&ngram->report, builder->settings.file);
-    if (inlay_file_table_of(builder->settings.file, name, &ngram->table, builder->error) != INLAY_FILE_OK)
+    if (inlay_file_get_table(builder->settings.file, name, &ngram->table, builder->error) != INLAY_FILE_OK)
         return false;
     const inlay_table *view = &ngram->table.view;
     inlay_report_line(&ngram->report, "table: %s [%zu, %zu] in %zu tensors", name, view->rows, view->dim,

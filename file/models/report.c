@@ -37,6 +37,6 @@ void inlay_report_tensor(struct inlay_report *report, const char *what, const in
 
 void inlay_report_choice(struct inlay_report *report, const inlay_file *file)
 {
-    if (file->catalogue.choice != NULL)
-        inlay_report_line(report, "file: %s", file->catalogue.choice);
+    if (file->catalog.choice != NULL)
+        inlay_report_line(report, "file: %s", file->catalog.choice);
 }

@@ -20,15 +20,15 @@ static const inlay_file_value *value_of(const inlay_file *file, const char *firs
     if (first == NULL || last == NULL)
         return NULL;
     int size = snprintf(key, sizeof key, "%s.%s", first, last);
-    return size > 0 && size < KEY_ROOM ? inlay_file_value_named(file, key) : NULL;
+    return size > 0 && size < KEY_ROOM ? inlay_file_find_value(file, key) : NULL;
 }
 
 struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *error)
 {
-    const inlay_file_value *value = inlay_file_value_named(file, "general.architecture");
+    const inlay_file_value *value = inlay_file_find_value(file, "general.architecture");
     bool is_text = value != NULL && value->kind == INLAY_FILE_VALUE_STRING;
     static const char text_config[] = "config.text_config";
-    const struct inlay_odd_key *odd = file->catalogue.odd_keys;
+    const struct inlay_odd_key *odd = file->catalog.odd_keys;
     while (odd != NULL && (odd->is_null || strcmp(odd->key, text_config) != 0))
         odd = odd->next;
     return (struct inlay_settings){.file = file,
@@ -52,7 +52,7 @@ static bool refuse(const struct inlay_settings *settings, const char *key, const
 bool inlay_settings_check_odd(const struct inlay_settings *settings, const struct inlay_key *key, const char *wanted)
 {
     const size_t size = strlen(settings->config);
-    for (const struct inlay_odd_key *odd = settings->file->catalogue.odd_keys; odd != NULL; odd = odd->next)
+    for (const struct inlay_odd_key *odd = settings->file->catalog.odd_keys; odd != NULL; odd = odd->next)
         if (key->config != NULL && !(odd->is_null && key->may_be_null) &&
             strncmp(odd->key, settings->config, size) == 0 && odd->key[size] == '.' &&
             strcmp(odd->key + size + 1, key->config) == 0)

@@ -32,7 +32,7 @@ static bool find(const struct inlay_layer_builder *builder, enum inlay_setting_k
 static bool take_table(const struct inlay_layer_builder *builder, const char *what, const inlay_file_tensor *tensor,
                        inlay_file_table *table)
 {
-    if (inlay_file_table_of(builder->found.settings.file, tensor->name, table, builder->error) != INLAY_FILE_OK)
+    if (inlay_file_get_table(builder->found.settings.file, tensor->name, table, builder->error) != INLAY_FILE_OK)
         return false;
     inlay_report_tensor(&builder->layer->report, what, tensor);
     const inlay_table *view = &table->view;
@@ -185,7 +185,7 @@ static bool build_segments(struct inlay_layer_builder *builder)
 static bool check_vector(const struct inlay_layer_builder *builder, const inlay_file_tensor *tensor, bool has_type,
                          const char *types)
 {
-    if (!inlay_catalogue_check(tensor, builder->error))
+    if (!inlay_catalog_check(tensor, builder->error))
         return false;
     if (tensor->rank != 1)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
@@ -397,7 +397,7 @@ static bool look_at_padding(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
     const size_t dim = layer->tokens.view.dim;
-    if (layer->spec.padding_id < 0 || layer->spec.zero_rows == INLAY_ZERO_ROWS_OWN)
+    if (layer->spec.padding_id < 0 || layer->spec.zero_rows == INLAY_ZERO_ROWS_TABLE)
         return true;
     float *row = dim <= SIZE_MAX / sizeof *row ? malloc(dim * sizeof *row) : NULL;
     if (row == NULL)
@@ -417,9 +417,9 @@ static bool look_at_padding(struct inlay_layer_builder *builder)
 
 bool inlay_build_terms(struct inlay_layer_builder *builder)
 {
-    const bool *follows = builder->follows;
-    return (follows[INLAY_MODEL_SEGMENTS] || build_segments(builder)) &&
-           (follows[INLAY_MODEL_POSITIONS] || build_positions(builder)) &&
-           (follows[INLAY_MODEL_NORM] || build_norm(builder)) && build_scale(builder) && build_pooling(builder) &&
+    const bool *left_out = builder->left_out;
+    return (left_out[INLAY_MODEL_SEGMENTS] || build_segments(builder)) &&
+           (left_out[INLAY_MODEL_POSITIONS] || build_positions(builder)) &&
+           (left_out[INLAY_MODEL_NORM] || build_norm(builder)) && build_scale(builder) && build_pooling(builder) &&
            look_at_padding(builder);
 }

@@ -12,7 +12,7 @@
  *     if (inlay_file_open("model.safetensors", NULL, &file, &error) != INLAY_FILE_OK)
  *         puts(error.message);
  *     inlay_file_table table;
- *     inlay_file_table_of(file, "wte.weight", &table, &error);  // table.view is an inlay_table into the mapping
+ *     inlay_file_get_table(file, "wte.weight", &table, &error);  // table.view is an inlay_table into the mapping
  *
  * A file does not change once it is open, and any number of threads may use it. Strings and views that its functions
  * return point into it and live until inlay_file_close().
@@ -122,7 +122,7 @@ typedef struct inlay_file_opened {
 INLAY_API size_t inlay_file_opened_count(const inlay_file *file);
 
 /** Returns one of these files, in the order in which they were opened. index < inlay_file_opened_count(). */
-INLAY_API const inlay_file_opened *inlay_file_opened_at(const inlay_file *file, size_t index);
+INLAY_API const inlay_file_opened *inlay_file_path_at(const inlay_file *file, size_t index);
 
 /* ---- Tensors and metadata --------------------------------------------------------------------------------------- */
 
@@ -148,7 +148,7 @@ INLAY_API size_t inlay_file_tensor_count(const inlay_file *file);
 INLAY_API const inlay_file_tensor *inlay_file_tensor_at(const inlay_file *file, size_t index);
 
 /** Finds a tensor by name. Returns null if there is none. Takes O(log n). */
-INLAY_API const inlay_file_tensor *inlay_file_tensor_named(const inlay_file *file, const char *name);
+INLAY_API const inlay_file_tensor *inlay_file_find_tensor(const inlay_file *file, const char *name);
 
 /** The kind of a metadata value. */
 typedef enum inlay_file_value_kind {
@@ -196,12 +196,12 @@ INLAY_API size_t inlay_file_value_count(const inlay_file *file);
 INLAY_API const inlay_file_value *inlay_file_value_at(const inlay_file *file, size_t index);
 
 /** Finds a metadata value by key. Returns null if there is none. Takes O(log n). */
-INLAY_API const inlay_file_value *inlay_file_value_named(const inlay_file *file, const char *key);
+INLAY_API const inlay_file_value *inlay_file_find_value(const inlay_file *file, const char *key);
 
 /**
  * Reads elements [first, first + n) of an array of integers: INTEGERS, or one of GGUF's arrays. Booleans are 0 and 1.
  *
- * @param value  from inlay_file_value_at() or inlay_file_value_named()
+ * @param value  from inlay_file_value_at() or inlay_file_find_value()
  * @param first  index of the first element
  * @param n      number of elements
  * @param out    [n], written only with INLAY_FILE_OK
@@ -247,8 +247,8 @@ typedef struct inlay_file_table {
  * @param table  written only with INLAY_FILE_OK. Its bounds are those of the data, regardless of the metadata
  * @param error  null, or set to the details of an error
  */
-INLAY_API inlay_file_status inlay_file_table_of(inlay_file *file, const char *name, inlay_file_table *table,
-                                                inlay_file_error *error);
+INLAY_API inlay_file_status inlay_file_get_table(inlay_file *file, const char *name, inlay_file_table *table,
+                                                 inlay_file_error *error);
 
 /* ---- Input layers of checkpoints -------------------------------------------------------------------------------- */
 
@@ -317,7 +317,7 @@ INLAY_API int64_t inlay_file_layer_start(const inlay_file_layer *layer);
  * @param index   of the step, from 0
  * @param tensor  null, or set to the name of the step's tensor, or to null if it has none
  */
-INLAY_API const char *inlay_file_layer_follows(const inlay_file_layer *layer, size_t index, const char **tensor);
+INLAY_API const char *inlay_file_layer_remaining_op(const inlay_file_layer *layer, size_t index, const char **tensor);
 
 /** Returns a report of the detection and its results: lines of English text, each ended by a newline. */
 INLAY_API const char *inlay_file_layer_report(const inlay_file_layer *layer);
@@ -364,7 +364,7 @@ INLAY_API const char *inlay_file_ngram_report(const inlay_file_ngram *ngram);
  * row, even if the rows are in memory. Does nothing for files that are copied or loaded.
  *
  * @param file     from inlay_file_open()
- * @param table    a view of this file, from inlay_file_table_of()
+ * @param table    a view of this file, from inlay_file_get_table()
  * @param ids      [count] of id_type; ids outside the table are ignored
  * @param id_type  of ids
  * @param count    number of ids
@@ -423,7 +423,7 @@ INLAY_API void inlay_file_reader_init(inlay_file_reader *reader);
  * Reads the rows of `ids` into memory if recent calls were slow, as inlay_file_read_begin() does for files of this
  * library. It doesn't change the mapping and requests only pages of these rows.
  *
- *     inlay_table table = inlay_table_of(INLAY_Q6_K, base, rows, dim, row_bytes); // row i at base + i * row_bytes
+ *     inlay_table table = inlay_table_view(INLAY_Q6_K, base, rows, dim, row_bytes); // row i at base + i * row_bytes
  *     inlay_file_reader_begin(&reader, &table, ids, INLAY_ID_I32, n, &read);
  *     inlay_gather(&table, ids, INLAY_ID_I32, n, 1, out, stride, NULL, &fault);
  *     inlay_file_reader_end(&reader, &read);

@@ -40,8 +40,8 @@ typedef enum inlay_bad_id {
 typedef enum inlay_zero_rows {
     INLAY_ZERO_ROWS_BARE = 0,       /**< output zeros: no position, segment or norm is applied */
     INLAY_ZERO_ROWS_POSITIONED = 1, /**< like any other row: positions and the other terms are applied */
-    INLAY_ZERO_ROWS_OWN = 2,        /**< as POSITIONED, but padding_id uses its own row of the table, as PyTorch's
-                                         padding_idx does at inference; padding_id then affects only positions */
+    INLAY_ZERO_ROWS_TABLE = 2,      /**< as POSITIONED, but padding_id uses its own row of the table, as PyTorch's
+                                       padding_idx does at inference; padding_id then affects only positions */
 } inlay_zero_rows;
 
 /** How tokens without explicit position ids get their positions. */
@@ -75,17 +75,17 @@ typedef enum inlay_pooling {
 
 /** Prefetch strategies: which part of later rows to prefetch, and when. All give the same bits. The fastest one depends
     on the CPU, the row size, the page size and the ids, so a layer times them during its own calls and keeps the
-    fastest (see inlay_layer_spec.learning). */
+    fastest (see inlay_layer_spec.self_tuning). */
 typedef enum inlay_prefetch {
-    INLAY_PREFETCH_AUTOMATIC = 0,   /**< the best default for this CPU family */
-    INLAY_PREFETCH_NONE = 1,        /**< nothing */
-    INLAY_PREFETCH_LINES = 2,       /**< the first 4 lines of each of 16 rows, to L1, before the rows are read */
-    INLAY_PREFETCH_L1_BESIDE_2 = 3, /**< for each line written, the same line of the row 2 rows ahead, to L1 */
-    INLAY_PREFETCH_L2_BESIDE_2 = 4, /**< same, to L2 */
-    INLAY_PREFETCH_L2_BESIDE_8 = 5, /**< same, 8 rows ahead, to L2 */
-    INLAY_PREFETCH_L2_ROWS_16 = 6,  /**< before row i, the whole row i + 16, to L2 */
-    INLAY_PREFETCH_L2_BLOCKS = 7,   /**< blocks of up to 64 whole rows, one block ahead, to L2. Used instead of the four
-                                         strategies above if outputs are 16-bit or rows are summed in L1 */
+    INLAY_PREFETCH_AUTOMATIC = 0,       /**< the best default for this CPU family */
+    INLAY_PREFETCH_NONE = 1,            /**< nothing */
+    INLAY_PREFETCH_LINES = 2,           /**< the first 4 lines of each of 16 rows, to L1, before the rows are read */
+    INLAY_PREFETCH_L1_LINE_AHEAD_2 = 3, /**< for each line written, the same line of the row 2 rows ahead, to L1 */
+    INLAY_PREFETCH_L2_LINE_AHEAD_2 = 4, /**< same, to L2 */
+    INLAY_PREFETCH_L2_LINE_AHEAD_8 = 5, /**< same, 8 rows ahead, to L2 */
+    INLAY_PREFETCH_L2_ROW_AHEAD_16 = 6, /**< before row i, the whole row i + 16, to L2 */
+    INLAY_PREFETCH_L2_BLOCKS = 7, /**< blocks of up to 64 whole rows, one block ahead, to L2. Used instead of the four
+                                       strategies above if outputs are 16-bit or rows are summed in L1 */
 } inlay_prefetch;
 
 /** Memory settings of a layer. They affect speed, never results. A layer with a caller's tuning uses it as is and turns
@@ -109,8 +109,8 @@ typedef struct inlay_tuning {
 INLAY_API inlay_tuning inlay_tuning_default(void);
 
 /** CPU information used for tuning. */
-typedef struct inlay_tuning_source {
-    size_t size;          /**< sizeof(inlay_tuning_source) */
+typedef struct inlay_cpu_info {
+    size_t size;          /**< sizeof(inlay_cpu_info) */
     const char *measured; /**< the measured CPU family, e.g. "AMD Zen 4", a static string; null if this CPU's family was
                                not measured */
     size_t l1_bytes;      /**< L1 data cache of a core, as reported by x86-64 CPUs; 0 if not reported, and always on
@@ -118,37 +118,37 @@ typedef struct inlay_tuning_source {
     size_t l2_bytes;      /**< L2 cache, likewise reported. Calls whose rows fit in L2 prefetch less */
     size_t l3_bytes;      /**< L3 cache. Informational only, since virtual machines report arbitrary sizes */
     char cpu[48];         /**< the CPU's own name, in ASCII; empty if it reports none */
-} inlay_tuning_source;
+} inlay_cpu_info;
 
 /** Returns the CPU information used for tuning. */
-INLAY_API inlay_tuning_source inlay_tuning_default_source(void);
+INLAY_API inlay_cpu_info inlay_cpu_info_detect(void);
 
 /** Self-tuning: a layer times parts of its own calls to choose a prefetch strategy and to decide between cached and
     computed positions, and whole calls to choose stores. */
-typedef enum inlay_learning {
-    INLAY_LEARNING_ON = 0,  /**< on, unless the layer has a tuning or the environment has INLAY_LEARNING=off */
-    INLAY_LEARNING_OFF = 1, /**< off: the initial settings are kept */
-} inlay_learning;
+typedef enum inlay_self_tuning {
+    INLAY_SELF_TUNING_ON = 0,  /**< on, unless the layer has a tuning or the environment has INLAY_SELF_TUNING=off */
+    INLAY_SELF_TUNING_OFF = 1, /**< off: the initial settings are kept */
+} inlay_self_tuning;
 
 enum {
-    INLAY_LEARNT_CLASSES = 6, /**< calls of 256 KiB to 2 MiB, to 16 MiB, and larger; then the same three for layers with
-                                   sinusoids whose sequences do not share position rows */
-    INLAY_LEARNT_SIZES = 8,   /**< outputs of 4 to 8 MiB, to 16 MiB, ..., and of 512 MiB and more */
+    INLAY_TUNING_CALL_CLASSES = 6, /**< calls of 256 KiB to 2 MiB, to 16 MiB, and larger; then the same three for layers
+                                   with sinusoids whose sequences do not share position rows */
+    INLAY_TUNING_OUTPUT_CLASSES = 8, /**< outputs of 4 to 8 MiB, to 16 MiB, ..., and of 512 MiB and more */
 };
 
 /**
  * The state of self-tuning, per class of calls. It has no pointers, so you may save it to a file and pass it to a layer
  * of the same table on the same machine.
  */
-typedef struct inlay_learnt {
-    size_t size;                            /**< sizeof(inlay_learnt) */
-    uint32_t samples[INLAY_LEARNT_CLASSES]; /**< number of timed parts of calls; 0: none yet */
-    uint8_t prefetch[INLAY_LEARNT_CLASSES]; /**< the fastest inlay_prefetch */
-    uint8_t computes[INLAY_LEARNT_CLASSES]; /**< 1: positions are computed even if they are cached */
-    uint8_t stores[INLAY_LEARNT_SIZES];     /**< the chosen inlay_stores; 0: none yet. Non-temporal if they make a call
-                                                 plus one read of its output 3 % faster */
-    uint8_t reserved[4];                    /**< 0 */
-} inlay_learnt;
+typedef struct inlay_tuning_state {
+    size_t size;                                 /**< sizeof(inlay_tuning_state) */
+    uint32_t samples[INLAY_TUNING_CALL_CLASSES]; /**< number of timed parts of calls; 0: none yet */
+    uint8_t prefetch[INLAY_TUNING_CALL_CLASSES]; /**< the fastest inlay_prefetch */
+    uint8_t computes[INLAY_TUNING_CALL_CLASSES]; /**< 1: positions are computed even if they are cached */
+    uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal if they make a
+                                             call plus one read of its output 3 % faster */
+    uint8_t reserved[4];                         /**< 0 */
+} inlay_tuning_state;
 
 /** Default of inlay_layer_spec.cached_positions: 4096 rows, capped at 64 MiB. */
 
@@ -178,15 +178,15 @@ typedef struct inlay_layer_spec {
     const inlay_table *positions;   /**< learned positions, [rows, dim]; null: none. Excludes a sinusoid */
     const inlay_table *segments;    /**< token-type (segment) embeddings, [types, dim]; null: none */
     const inlay_tuning *tuning;     /**< fixed settings, copied; null: inlay_tuning_default() and self-tuning */
-    size_t cached_positions;   /**< rows of the sinusoid that inlay_layer_create() precomputes; 0: none. Later positions
-                                    are computed in each call. That is cheap in long runs of consecutive positions; the
-                                    first row of each run takes about 7 ns per entry */
-    float scale;               /**< factor of the token row, 0 included; usually 1 or inlay_sqrt_dim(dim) */
-    inlay_stores stores;       /**< how outputs are stored */
-    int64_t padding_id;        /**< token with a zero row (see INLAY_ZERO_ROWS_OWN for the exception); negative: none */
-    int64_t substitute_id;     /**< for INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
-    inlay_bad_id bad_id;       /**< out-of-vocabulary policy */
-    inlay_zero_rows zero_rows; /**< how zero rows are handled */
+    size_t cached_positions; /**< rows of the sinusoid that inlay_layer_create() precomputes; 0: none. Later positions
+                                  are computed in each call. That is cheap in long runs of consecutive positions; the
+                                  first row of each run takes about 7 ns per entry */
+    float scale;             /**< factor of the token row, 0 included; usually 1 or inlay_sqrt_dim(dim) */
+    inlay_stores stores;     /**< how outputs are stored */
+    int64_t padding_id;      /**< token with a zero row (see INLAY_ZERO_ROWS_TABLE for the exception); negative: none */
+    int64_t substitute_id;   /**< for INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
+    inlay_bad_id bad_id;     /**< out-of-vocabulary policy */
+    inlay_zero_rows zero_rows;         /**< how zero rows are handled */
     inlay_position_mode position_mode; /**< how tokens get their positions */
     uint16_t clamp_positions;          /**< 1: positions past the learned table use its last row; 0: they return
                                             INLAY_ERROR_POSITION */
@@ -212,8 +212,8 @@ typedef struct inlay_layer_spec {
                                            the number of rows, not by the sum of weights */
     size_t token_weights_length;      /**< number of ids (the vocab of inlay_bad_id) with token weights, else 0 */
     inlay_id_type token_mapping_type; /**< of the mapping; 0 without one */
-    inlay_learning learning;          /**< self-tuning on or off */
-    const inlay_learnt *learnt;       /**< initial state of self-tuning, copied; null: none */
+    inlay_self_tuning self_tuning;    /**< self-tuning on or off */
+    const inlay_tuning_state *tuning_state; /**< initial state of self-tuning, copied; null: none */
 } inlay_layer_spec;
 
 /** Returns a spec with scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT, automatic stores, bad ids an error, no
@@ -251,8 +251,8 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_table *token
     spec.token_weights = NULL;
     spec.token_weights_length = 0;
     spec.token_mapping_type = (inlay_id_type)0;
-    spec.learning = INLAY_LEARNING_ON;
-    spec.learnt = NULL;
+    spec.self_tuning = INLAY_SELF_TUNING_ON;
+    spec.tuning_state = NULL;
     return spec;
 }
 
@@ -277,7 +277,7 @@ INLAY_API void inlay_layer_destroy(inlay_layer *layer);
 
 /** Reads the current state of self-tuning. @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an unknown size
  */
-INLAY_API inlay_status inlay_layer_learnt(const inlay_layer *layer, inlay_learnt *learnt);
+INLAY_API inlay_status inlay_layer_tuning_state(const inlay_layer *layer, inlay_tuning_state *state);
 
 /* ---- The batch -------------------------------------------------------------------------------------------------- */
 

@@ -39,10 +39,10 @@ typedef enum inlay_ngram_mix {
 } inlay_ngram_mix;
 
 /** Maximum number of ids in an n-gram. */
-#define INLAY_NGRAM_LENGTH_MOST 16
+#define INLAY_NGRAM_MAX_LENGTH 16
 
 /** Maximum number of columns of an n-gram handle. */
-#define INLAY_NGRAM_COLUMNS_MOST 1024
+#define INLAY_NGRAM_MAX_COLUMNS 1024
 
 /** A column: one row lookup per token. */
 typedef struct inlay_ngram_column {
@@ -57,7 +57,7 @@ typedef struct inlay_ngram_column {
 typedef struct inlay_ngram_spec {
     size_t size;           /**< sizeof(inlay_ngram_spec) */
     size_t vocab;          /**< token ids are in [0, vocab); 1 to 2^31 */
-    uint32_t length;       /**< length N of the longest n-gram: 1 to INLAY_NGRAM_LENGTH_MOST. A history has N - 1 ids */
+    uint32_t length;       /**< length N of the longest n-gram: 1 to INLAY_NGRAM_MAX_LENGTH. A history has N - 1 ids */
     inlay_ngram_mix mix;   /**< how products are combined */
     uint32_t pad;          /**< the number that replaces blocked places, after token_map */
     uint32_t zero_is_none; /**< 1: a remainder of 0 means no row: its row id is -1 and zeros are gathered; 0: it is a
@@ -71,9 +71,9 @@ typedef struct inlay_ngram_spec {
     size_t reset_count;   /**< number of resets, >= 0 */
     size_t mask_count;    /**< number of masks, >= 0 */
     const int64_t *multipliers; /**< [vectors, length], starting with the multiplier of the token itself. Copied */
-    size_t vectors;             /**< number of vectors of multipliers, 1 to INLAY_NGRAM_COLUMNS_MOST */
+    size_t vectors;             /**< number of vectors of multipliers, 1 to INLAY_NGRAM_MAX_COLUMNS */
     const inlay_ngram_column *columns; /**< [column_count]. Copied */
-    size_t column_count;               /**< number of columns, 1 to INLAY_NGRAM_COLUMNS_MOST */
+    size_t column_count;               /**< number of columns, 1 to INLAY_NGRAM_MAX_COLUMNS */
 } inlay_ngram_spec;
 
 /** Returns a spec with pad 0, no token map, no resets and no masks. Set multipliers and columns. */
@@ -178,7 +178,7 @@ static inline inlay_ngram_batch inlay_ngram_batch_ragged(const void *ids, inlay_
 /* ---- Row ids ---------------------------------------------------------------------------------------------------- */
 
 /** As a number of columns: all columns from the first one on. */
-#define INLAY_NGRAM_COLUMNS_REST SIZE_MAX
+#define INLAY_NGRAM_ALL_COLUMNS SIZE_MAX
 
 /**
  * Writes the row ids row_c of every token, for callers with their own gather.
@@ -190,7 +190,7 @@ static inline inlay_ngram_batch inlay_ngram_batch_ragged(const void *ids, inlay_
  * @param ngram             from inlay_ngram_create()
  * @param batch             ids and history; its arrays and the token map must not overlap `out`
  * @param first_column      the first column, < column_count
- * @param columns           number of columns, >= 1, or INLAY_NGRAM_COLUMNS_REST
+ * @param columns           number of columns, >= 1, or INLAY_NGRAM_ALL_COLUMNS
  * @param out_type          INLAY_ID_I32 or INLAY_ID_I64
  * @param out               [tokens, columns] of out_type; -1 means no row. Tokens are in the order of ids
  * @param out_stride_bytes  distance between rows of `out`
@@ -220,7 +220,7 @@ typedef struct inlay_ngram_lookup {
                                            that no column of the call uses may be null */
     size_t table_count;               /**< number of tables */
     size_t first_column;              /**< the first column to gather, < column_count */
-    size_t columns;                   /**< number of columns, >= 1, or INLAY_NGRAM_COLUMNS_REST */
+    size_t columns;                   /**< number of columns, >= 1, or INLAY_NGRAM_ALL_COLUMNS */
     const inlay_tuning *tuning;       /**< prefetch, with INLAY_PREFETCH_L2_BLOCKS if automatic, and stream_bytes; null:
                                            inlay_tuning_default() */
     float scale;                      /**< factor of every row, 0 included */
@@ -245,7 +245,7 @@ static inline inlay_ngram_lookup inlay_ngram_lookup_default(const inlay_table *c
     lookup.tables = tables;
     lookup.table_count = table_count;
     lookup.first_column = 0;
-    lookup.columns = INLAY_NGRAM_COLUMNS_REST;
+    lookup.columns = INLAY_NGRAM_ALL_COLUMNS;
     lookup.tuning = NULL;
     lookup.scale = 1;
     lookup.combine = INLAY_NGRAM_CONCAT;

@@ -253,7 +253,7 @@ typedef struct inlay_rotary_spec {
     double beta_slow;        /**< YaRN: frequencies with at most this many rotations are divided; 1. 2^-20 <= slow <=
                                   fast <= 1e6 */
     uint32_t truncate;       /**< YaRN: 1: the ends of the ramp are rounded outward to integers; 0: not rounded */
-    uint32_t reserved_too;   /**< 0 */
+    uint32_t reserved2;      /**< 0 */
     double mscale;           /**< YaRN: 0; or with mscale_all_dim, the weights w of DeepSeek's quotient of attention
                                   factors 0.1 w ln(factor) + 1, each in [0, 100] */
     double mscale_all_dim;   /**< YaRN: see mscale; used only if both are nonzero, as in Hugging Face */
@@ -280,7 +280,7 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
     spec.beta_fast = 32;
     spec.beta_slow = 1;
     spec.truncate = 1;
-    spec.reserved_too = 0;
+    spec.reserved2 = 0;
     spec.mscale = 0;
     spec.mscale_all_dim = 0;
     spec.attention_factor = 0;

@@ -93,7 +93,7 @@ INLAY_API const char *inlay_element_type_name(inlay_element_type type, size_t in
 
 /** Returns the element type with the name `text`, compared by inlay_name_equal(); 0 if there is none or text is null.
  */
-INLAY_API inlay_element_type inlay_element_type_named(const char *text);
+INLAY_API inlay_element_type inlay_element_type_from_name(const char *text);
 
 /** The type of token, position and segment ids. 0 is not a type. */
 typedef enum inlay_id_type {
@@ -154,8 +154,8 @@ INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
    contiguous. Use it for a type chosen at run time, for rows that are not contiguous, and for types without their own
    constructor. Scales, zero points and group are unset; set them for types that have them. Nothing is validated until
    the view is used. */
-static inline inlay_table inlay_table_of(inlay_element_type type, const void *data, size_t rows, size_t dim,
-                                         size_t stride_bytes)
+static inline inlay_table inlay_table_view(inlay_element_type type, const void *data, size_t rows, size_t dim,
+                                           size_t stride_bytes)
 {
     inlay_table table;
     table.size = sizeof table;
@@ -178,26 +178,26 @@ static inline inlay_table inlay_table_of(inlay_element_type type, const void *da
 /** Returns a view of a contiguous float32 table [rows, dim]. */
 static inline inlay_table inlay_table_f32(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_F32, data, rows, dim, dim * sizeof(float));
+    return inlay_table_view(INLAY_F32, data, rows, dim, dim * sizeof(float));
 }
 
 /** Returns a view of a contiguous float16 table [rows, dim]. */
 static inline inlay_table inlay_table_f16(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_F16, data, rows, dim, dim * 2);
+    return inlay_table_view(INLAY_F16, data, rows, dim, dim * 2);
 }
 
 /** Returns a view of a contiguous bfloat16 table [rows, dim]. */
 static inline inlay_table inlay_table_bf16(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_BF16, data, rows, dim, dim * 2);
+    return inlay_table_view(INLAY_BF16, data, rows, dim, dim * 2);
 }
 
 /** Returns a view of a contiguous int8 table [rows, dim]. Each row is multiplied by its float32 scale in `scales`
     [rows], or by 1 if `scales` is null. */
 static inline inlay_table inlay_table_i8(const void *data, const void *scales, size_t rows, size_t dim)
 {
-    inlay_table table = inlay_table_of(INLAY_I8, data, rows, dim, dim);
+    inlay_table table = inlay_table_view(INLAY_I8, data, rows, dim, dim);
     table.scales = scales;
     return table;
 }
@@ -206,7 +206,7 @@ static inline inlay_table inlay_table_i8(const void *data, const void *scales, s
     in `scales` [rows]. */
 static inline inlay_table inlay_table_i8_inverse(const void *data, const void *scales, size_t rows, size_t dim)
 {
-    inlay_table table = inlay_table_of(INLAY_I8_INVERSE, data, rows, dim, dim);
+    inlay_table table = inlay_table_view(INLAY_I8_INVERSE, data, rows, dim, dim);
     table.scales = scales;
     return table;
 }
@@ -214,14 +214,14 @@ static inline inlay_table inlay_table_i8_inverse(const void *data, const void *s
 /** Returns a view of a contiguous table [rows, dim] in FBGEMM's 8-bit rowwise format, whose rows have dim + 8 bytes. */
 static inline inlay_table inlay_table_u8_rowwise(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_U8_ROWWISE, data, rows, dim, dim + 8);
+    return inlay_table_view(INLAY_U8_ROWWISE, data, rows, dim, dim + 8);
 }
 
 /** Returns a view of a contiguous table [rows, dim] in FBGEMM's 4-bit rowwise format, whose rows have
     ceil(dim / 2) + 4 bytes. */
 static inline inlay_table inlay_table_u4_rowwise(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_U4_ROWWISE, data, rows, dim, dim / 2 + dim % 2 + 4);
+    return inlay_table_view(INLAY_U4_ROWWISE, data, rows, dim, dim / 2 + dim % 2 + 4);
 }
 
 /**
@@ -238,7 +238,7 @@ static inline inlay_table inlay_table_u4_rowwise(const void *data, size_t rows, 
 static inline inlay_table inlay_table_u4_grouped(const void *data, const void *scales, const void *zeros, size_t rows,
                                                  size_t dim, uint32_t group)
 {
-    inlay_table table = inlay_table_of(INLAY_U4_GROUPED, data, rows, dim, dim / 2 + dim % 2);
+    inlay_table table = inlay_table_view(INLAY_U4_GROUPED, data, rows, dim, dim / 2 + dim % 2);
     table.group = group;
     table.scales = scales;
     table.zeros = zeros;
@@ -260,91 +260,91 @@ static inline inlay_table inlay_table_u4_grouped_flat(const void *data, const vo
     dim / 32 * 34 bytes. */
 static inline inlay_table inlay_table_q8_0(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_Q8_0, data, rows, dim, dim / 32 * 34);
+    return inlay_table_view(INLAY_Q8_0, data, rows, dim, dim / 32 * 34);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's Q4_0 blocks; dim is a multiple of 32, and a row has
     dim / 32 * 18 bytes. */
 static inline inlay_table inlay_table_q4_0(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_Q4_0, data, rows, dim, dim / 32 * 18);
+    return inlay_table_view(INLAY_Q4_0, data, rows, dim, dim / 32 * 18);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's Q4_1 blocks; dim is a multiple of 32, and a row has
     dim / 32 * 20 bytes. */
 static inline inlay_table inlay_table_q4_1(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_Q4_1, data, rows, dim, dim / 32 * 20);
+    return inlay_table_view(INLAY_Q4_1, data, rows, dim, dim / 32 * 20);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's Q5_0 blocks; dim is a multiple of 32, and a row has
     dim / 32 * 22 bytes. */
 static inline inlay_table inlay_table_q5_0(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_Q5_0, data, rows, dim, dim / 32 * 22);
+    return inlay_table_view(INLAY_Q5_0, data, rows, dim, dim / 32 * 22);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's Q5_1 blocks; dim is a multiple of 32, and a row has
     dim / 32 * 24 bytes. */
 static inline inlay_table inlay_table_q5_1(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_Q5_1, data, rows, dim, dim / 32 * 24);
+    return inlay_table_view(INLAY_Q5_1, data, rows, dim, dim / 32 * 24);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's IQ4_NL blocks; dim is a multiple of 32, and a row has
     dim / 32 * 18 bytes. */
 static inline inlay_table inlay_table_iq4_nl(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_IQ4_NL, data, rows, dim, dim / 32 * 18);
+    return inlay_table_view(INLAY_IQ4_NL, data, rows, dim, dim / 32 * 18);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's MXFP4 blocks; dim is a multiple of 32, and a row has
     dim / 32 * 17 bytes. */
 static inline inlay_table inlay_table_mxfp4(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_MXFP4, data, rows, dim, dim / 32 * 17);
+    return inlay_table_view(INLAY_MXFP4, data, rows, dim, dim / 32 * 17);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's NVFP4 blocks; dim is a multiple of 64, and a row has
     dim / 64 * 36 bytes. */
 static inline inlay_table inlay_table_nvfp4(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_NVFP4, data, rows, dim, dim / 64 * 36);
+    return inlay_table_view(INLAY_NVFP4, data, rows, dim, dim / 64 * 36);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's Q3_K blocks; dim is a multiple of 256, and a row has
     dim / 256 * 110 bytes. */
 static inline inlay_table inlay_table_q3_k(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_Q3_K, data, rows, dim, dim / 256 * 110);
+    return inlay_table_view(INLAY_Q3_K, data, rows, dim, dim / 256 * 110);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's Q4_K blocks; dim is a multiple of 256, and a row has
     dim / 256 * 144 bytes. */
 static inline inlay_table inlay_table_q4_k(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_Q4_K, data, rows, dim, dim / 256 * 144);
+    return inlay_table_view(INLAY_Q4_K, data, rows, dim, dim / 256 * 144);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's Q5_K blocks; dim is a multiple of 256, and a row has
     dim / 256 * 176 bytes. */
 static inline inlay_table inlay_table_q5_k(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_Q5_K, data, rows, dim, dim / 256 * 176);
+    return inlay_table_view(INLAY_Q5_K, data, rows, dim, dim / 256 * 176);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of ggml's Q6_K blocks; dim is a multiple of 256, and a row has
     dim / 256 * 210 bytes. */
 static inline inlay_table inlay_table_q6_k(const void *data, size_t rows, size_t dim)
 {
-    return inlay_table_of(INLAY_Q6_K, data, rows, dim, dim / 256 * 210);
+    return inlay_table_view(INLAY_Q6_K, data, rows, dim, dim / 256 * 210);
 }
 
 /** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3). Each row is multiplied by its float32 scale
     in `scales` [rows], or by 1 if `scales` is null. If the whole table has one scale, pass it to the layer or call. */
 static inline inlay_table inlay_table_e4m3(const void *data, const void *scales, size_t rows, size_t dim)
 {
-    inlay_table table = inlay_table_of(INLAY_E4M3, data, rows, dim, dim);
+    inlay_table table = inlay_table_view(INLAY_E4M3, data, rows, dim, dim);
     table.scales = scales;
     return table;
 }
@@ -353,7 +353,7 @@ static inline inlay_table inlay_table_e4m3(const void *data, const void *scales,
     power of two (E8M0) per 32 columns, as uint8 [rows, dim / 32]. */
 static inline inlay_table inlay_table_e4m3_e8m0(const void *data, const void *scales, size_t rows, size_t dim)
 {
-    inlay_table table = inlay_table_of(INLAY_E4M3_E8M0, data, rows, dim, dim);
+    inlay_table table = inlay_table_view(INLAY_E4M3_E8M0, data, rows, dim, dim);
     table.scales = scales;
     return table;
 }
@@ -372,15 +372,15 @@ static inline inlay_table inlay_table_shard(inlay_table table, size_t first_row,
  * data, scales and zero points become null. Calls that read the view return INLAY_ERROR_SHAPE unless the extents cover
  * its rows without gaps and each has at least one row. Results are bit-identical to those of a single array.
  *
- * @param table        a view of `rows` >= 1 rows, e.g. from inlay_table_of()
+ * @param table        a view of `rows` >= 1 rows, e.g. from inlay_table_view()
  * @param extents      [count], in row order. Not copied: this array must outlive the use of the view, must not change
  *                     meanwhile and must not overlap an output
  * @param count        number of extents, >= 1
  * @param extent_rows  rows of every extent except the last, which has at most as many: extents are found by a division.
  *                     0: any numbers of rows, found by a binary search
  */
-static inline inlay_table inlay_table_in_extents(inlay_table table, const inlay_table_extent *extents, size_t count,
-                                                 size_t extent_rows)
+static inline inlay_table inlay_table_from_extents(inlay_table table, const inlay_table_extent *extents, size_t count,
+                                                   size_t extent_rows)
 {
     table.data = NULL;
     table.scales = NULL;

@@ -4,7 +4,7 @@ from typing import Any, Mapping, Optional, Sequence, Union
 
 Array = Any
 version: str
-NGRAM_LENGTH_MOST: int
+MAX_NGRAM_LENGTH: int
 
 class Output: ...
 
@@ -49,7 +49,7 @@ class Layer:
     start: int
     report: Optional[str]
     complete: bool
-    follows: tuple[tuple[str, Optional[str]], ...]
+    remaining_ops: tuple[tuple[str, Optional[str]], ...]
     def __init__(
         self,
         table: Union[Table, Array],
@@ -72,7 +72,7 @@ class Layer:
         threads: Optional[int] = None,
         token_mapping: Optional[Array] = None,
         token_weights: Optional[Array] = None,
-        learning: bool = True,
+        self_tuning: bool = True,
     ) -> None: ...
     def __call__(
         self,
@@ -83,12 +83,13 @@ class Layer:
         starts: Optional[Array] = None,
         offsets: Optional[Array] = None,
         padded: Union[int, bool, None] = None,
-        positions: Optional[Array] = None,
-        segments: Optional[Array] = None,
+        position_ids: Optional[Array] = None,
+        segment_ids: Optional[Array] = None,
         weights: Optional[Array] = None,
         dropout: float = 0,
         key: int = 0,
         step: int = 0,
+        token_type_ids: Optional[Array] = None,
     ) -> Array: ...
     def explain(self, ids: Array, out: Optional[Array] = None, **arguments: Any) -> str: ...
     def _time(self, ids: Array, out: Array, calls: int, /) -> float: ...

@@ -254,10 +254,10 @@ def _call_layer(options: _Options, weights: Arrays, constants: Arrays) -> jax.Ar
         parameters = {name: arrays[name] for name in ("gamma", "beta") if name in arrays}
         norm = NORMS[options.norm](**parameters, eps=options.epsilon)
     tables = {name: arrays.get(name) for name in ("positions", "segments")}
-    flags = {"segments_first": options.segments_first, "dtype": options.dtype, "learning": False}
+    flags = {"segments_first": options.segments_first, "dtype": options.dtype, "self_tuning": False}
     layer = _core.Layer(arrays["table"], scale=options.scale, norm=norm, **tables, **flags)
     positions, segments = arrays.get("position_ids"), arrays.get("segment_ids")
-    return layer(arrays["ids"], start=arrays.get("start"), positions=positions, segments=segments)
+    return layer(arrays["ids"], start=arrays.get("start"), position_ids=positions, segment_ids=segments)
 
 
 # ---- Derivatives -----------------------------------------------------------------------------------------------------

@@ -122,7 +122,7 @@ class NGram(_core.NGram):
         zero_is_none: bool = False,
         tables: Any = None,
     ) -> "NGram":
-        vocab, length = _in_range(vocab, "vocab", 1, 2**31), _in_range(length, "length", 1, _core.NGRAM_LENGTH_MOST)
+        vocab, length = _in_range(vocab, "vocab", 1, 2**31), _in_range(length, "length", 1, _core.MAX_NGRAM_LENGTH)
         pad = _in_range(pad, "pad", 0, 2**32 - 1)
         columns = _by_field(columns) if isinstance(columns, Mapping) else _plain(columns)
         columns = [_column(column, index) for index, column in enumerate(columns)]

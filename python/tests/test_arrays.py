@@ -259,7 +259,7 @@ def test_nothing_is_written_before_an_error(table, way):
     for ids, options in (
         ([[1, 2], [3, 50]], {}),
         ([[1, 2], [3, 4]], {"start": 2}),
-        ([[1, 2], [3, 4]], {"segments": [[0, 0], [0, 2]]}),
+        ([[1, 2], [3, 4]], {"segment_ids": [[0, 0], [0, 2]]}),
     ):
         with pytest.raises(IndexError):
             layer(ids, out=out, **options)

@@ -14,10 +14,10 @@ CALLS = [
     ({}, ([1, 2, 50],), {"offsets": [0, 1, 3]}, IndexError, "id 50 at [2] is not in the table"),
     ({"positions": 3}, ([[1, 2], [3, 4]],), {"start": 2}, IndexError, "position 3 at [0, 1] is not in the table of"),
     ({"positions": 3}, ([[1, 2]],), {"start": -1}, IndexError, "position -1 at [0, 0] is not in the table of posit"),
-    ({"positions": 3}, ([[1, 2]],), {"positions": [[0, 7]]}, IndexError, "position 7 at [0, 1] is not in the table"),
+    ({"positions": 3}, ([[1, 2]],), {"position_ids": [[0, 7]]}, IndexError, "position 7 at [0, 1] is not in the table"),
     ({"positions": 3}, ([1, 2, 3],), {"offsets": [0, 1, 3], "starts": [0, 2]}, IndexError, "position 3 at [2] is n"),
     ({"positions": inlay.Sinusoid()}, ([[1, 2]],), {"start": 2**31 - 1}, IndexError, "position 2147483648 at [0, 1"),
-    ({"segments": 2}, ([[1, 2]],), {"segments": [[0, 2]]}, IndexError, "segment 2 at [0, 1] is not in the table of"),
+    ({"segments": 2}, ([[1, 2]],), {"segment_ids": [[0, 2]]}, IndexError, "segment 2 at [0, 1] is not in the table of"),
     ({}, ([1, 2],), {"offsets": [0, 3]}, ValueError, "offsets[1] is 3: offsets begin at 0, never decrease and end"),
     ({}, ([1, 2],), {"offsets": [1, 2]}, ValueError, "offsets[0] is 1: offsets begin at 0"),
     ({}, ([1, 2],), {"offsets": [0, 2], "padded": 1}, ValueError, "offsets[1] is 2: offsets begin at 0, never decr"),
@@ -25,15 +25,15 @@ CALLS = [
     ({}, ([1, 2],), {"offsets": []}, ValueError, "offsets must be a list of one number more than there are sequenc"),
     ({}, ([[1, 2]],), {"offsets": [0, 2]}, ValueError, "ids has 2 dimensions, expected 1 with offsets"),
     ({}, ([1, 2],), {"padded": 3}, ValueError, "padded was given, but there are no offsets"),
-    ({}, ([1, 2],), {"positions": [1, 2]}, ValueError, "positions was given, but this layer has no positions"),
+    ({}, ([1, 2],), {"position_ids": [1, 2]}, ValueError, "position_ids was given, but this layer has no positions"),
     ({}, ([1, 2],), {"starts": [1]}, ValueError, "starts was given, but this layer has no positions"),
-    ({}, ([1, 2],), {"segments": [1, 2]}, ValueError, "segments was given, but this layer has no segments"),
+    ({}, ([1, 2],), {"segment_ids": [1, 2]}, ValueError, "segment_ids was given, but this layer has no segments"),
     ({}, ([1, 2],), {"weights": [1, 2]}, ValueError, "weights was given, but this layer has no pooling"),
     ({"pooling": "sum"}, ([1, 2],), {"weights": numpy.ones(2)}, TypeError, "weights has elements of type float64,"),
-    ({"positions": 3}, ([1],), {"positions": [1], "start": 1}, ValueError, "positions was given, but start or star"),
+    ({"positions": 3}, ([1],), {"position_ids": [1], "start": 1}, ValueError, "position_ids was given, but start or star"),
     ({"positions": 3}, ([[1], [2]],), {"starts": [1, 2, 3]}, ValueError, "starts has shape [3], expected [2]"),
-    ({"positions": 3}, ([[1, 2]],), {"positions": [[1, 2, 3]]}, ValueError, "positions has shape [1, 3], expected"),
-    ({"positions": 3}, ([[1, 2]],), {"positions": [[0.5, 1]]}, TypeError, "positions has elements of type float64,"),
+    ({"positions": 3}, ([[1, 2]],), {"position_ids": [[1, 2, 3]]}, ValueError, "position_ids has shape [1, 3], expected"),
+    ({"positions": 3}, ([[1, 2]],), {"position_ids": [[0.5, 1]]}, TypeError, "position_ids has elements of type float64,"),
     ({"positions": 3}, ([1],), {"start": 2**63}, ValueError, "start is 9223372036854775808, which is out of range"),
     ({}, ([1],), {"dropout": 1}, ValueError, "dropout is 1, not in [0, 1)"),
     ({}, ([1],), {"dropout": 0.5, "key": -1}, ValueError, "key is -1, which is out of range"),
@@ -46,9 +46,9 @@ CALLS = [
      "ids has lists of different lengths: give all ids in one list, and offsets, as in layer([1, 2, 3], offsets=[0, 2, 3])"),
     ({}, ([(1, 2), 3],), {}, ValueError, "ids has lists of different lengths: give all ids in one list"),
     ({}, ([[[1], [2]], [[3], [4, 5]]],), {}, ValueError, "ids has lists of different lengths: give all ids in one list"),
-    ({"positions": 3}, ([1, 2],), {"positions": [[1, 2], [1]]}, ValueError, "positions has lists of different lengths"),
-    ({"positions": 3}, ([1, 2],), {"positions": numpy.zeros(2, "f2")}, TypeError,
-     'positions has elements of type float16, expected integers: positions.astype("int64"), or'),
+    ({"positions": 3}, ([1, 2],), {"position_ids": [[1, 2], [1]]}, ValueError, "position_ids has lists of different lengths"),
+    ({"positions": 3}, ([1, 2],), {"position_ids": numpy.zeros(2, "f2")}, TypeError,
+     'position_ids has elements of type float16, expected integers: position_ids.astype("int64"), or'),
     ({"pooling": "sum"}, ([1, 2],), {"weights": numpy.ones(2)}, TypeError,
      'weights has elements of type float64, expected float32: weights.astype("float32"), or weights.to(torch.float32) in'),
     ({}, ([1], numpy.zeros((1, 12))), {}, TypeError, "out has elements of type float64, expected float32"),
@@ -73,6 +73,7 @@ CALLS = [
     ({}, ([1], None, 3), {}, TypeError, "a layer takes ids and out by position, but 3 arguments were given"),
     ({}, ([1],), {"start_position": 3}, TypeError, "a layer has no argument 'start_position'"),
     ({}, ([1],), {"ids": [2]}, TypeError, "'ids' was given twice"),
+    ({"segments": 2}, ([1],), {"segment_ids": [0], "token_type_ids": [0]}, TypeError, "'token_type_ids' was given twice"),
 ]
 
 
@@ -98,7 +99,7 @@ def test_whole_messages(table):
         "and no sequence is longer than padded"
     )
     with pytest.raises(IndexError) as bad_segment:
-        inlay.Layer(table, segments=table[:2])([1, 2], segments=[0, 2])
+        inlay.Layer(table, segments=table[:2])([1, 2], segment_ids=[0, 2])
     assert str(bad_segment.value) == "segment 2 at [1] is not in the table of segments"
 
 

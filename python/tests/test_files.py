@@ -179,7 +179,7 @@ def test_directories_and_npy(gpt2, tmp_path):
 def test_what_follows_a_layer(gpt2, tmp_path):
     write(tmp_path / "model.safetensors", safetensors(gpt2))
     layer = inlay.open(tmp_path / "model.safetensors").layer()
-    assert layer.complete is True and layer.follows == () and inlay.Layer(gpt2["wte.weight"]).complete
+    assert layer.complete is True and layer.remaining_ops == () and inlay.Layer(gpt2["wte.weight"]).complete
     rows = {"albert.embeddings.word_embeddings.weight": gpt2["wte.weight"]}
     for name in ("position_embeddings.weight", "token_type_embeddings.weight"):
         rows["albert.embeddings." + name] = gpt2["wpe.weight"]
@@ -189,11 +189,11 @@ def test_what_follows_a_layer(gpt2, tmp_path):
     write(tmp_path / "model.safetensors", safetensors({**rows, projection: gpt2["wpe.weight"]}))
     (tmp_path / "config.json").write_text('{"model_type": "albert"}', encoding="ascii")
     layer = inlay.open(tmp_path).layer()
-    assert layer.complete is False and layer.follows == (("projection", projection),)
+    assert layer.complete is False and layer.remaining_ops == (("projection", projection),)
     write(tmp_path / "model.safetensors", safetensors({"transformer.wte.weight": gpt2["wte.weight"]}))
     (tmp_path / "config.json").write_text('{"model_type": "owl", "alibi": true}', encoding="ascii")
     layer = inlay.open(tmp_path).layer()
-    assert layer.complete is False and layer.follows == (("unknown", None),)
+    assert layer.complete is False and layer.remaining_ops == (("unknown", None),)
     assert "assumed: the table alone, since positions are those of config.alibi" in layer.report
     assert_array_equal(layer([5, 9]), gpt2["wte.weight"][[5, 9]])
 
@@ -276,7 +276,7 @@ def test_steps_whose_tensors_are_missing_follow(rng, tmp_path):
     rows[albert + "word_embeddings.weight"] = rows.pop(albert + "word_embeddings.weight")
     write_index(tmp_path, {"1.safetensors": rows}, **{projection.replace(".", "__"): "2.safetensors"})
     (tmp_path / "config.json").write_text('{"model_type": "albert", "embedding_size": 8}', encoding="ascii")
-    assert inlay.open(tmp_path).layer().follows == (("projection", projection),)
+    assert inlay.open(tmp_path).layer().remaining_ops == (("projection", projection),)
 
 
 # ---- Tables -------------------------------------------------------------------------------------------------------
@@ -455,7 +455,7 @@ def test_layers_start_where_the_checkpoint_does(rng, tmp_path):
     assert layer.start == 2 and "positions" in layer.report
     assert_array_equal(layer(ids), words[ids] + positions[2:5])
     assert_array_equal(layer([5], start=layer.start + 3), words[[5]] + positions[[5]])
-    assert_array_equal(layer([5, 6], positions=[0, 11]), words[[5, 6]] + positions[[0, 11]])
+    assert_array_equal(layer([5, 6], position_ids=[0, 11]), words[[5, 6]] + positions[[0, 11]])
     assert inlay.Layer(words).start == 0 and inlay.Layer(words).report is None
 
 

@@ -43,12 +43,12 @@ CASES = {
     "position ids": (
         {"positions": ROWS, "position_ids": numpy.array([5, 4, 3, 19])},
         {"positions": ROWS},
-        {"positions": [5, 4, 3, 19]},
+        {"position_ids": [5, 4, 3, 19]},
     ),
     "segments": (
         {"positions": ROWS, "segments": TYPES, "segment_ids": SEGMENTS},
         {"positions": ROWS, "segments": TYPES},
-        {"segments": SEGMENTS},
+        {"segment_ids": SEGMENTS},
     ),
     "segments first": (
         {"positions": ROWS, "segments": TYPES, "segments_first": True},

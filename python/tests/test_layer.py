@@ -32,9 +32,9 @@ def test_learned_positions_with_start(table, rng):
     numpy.testing.assert_array_equal(layer(IDS, start=5), table[IDS] + learned[5:9])
     numpy.testing.assert_array_equal(layer(IDS, starts=[16, 2]), table[IDS] + learned[[[16, 17, 18, 19], [2, 3, 4, 5]]])
     places = numpy.array([[1, 1, 9, 0], [19, 3, 2, 1]], "i2")
-    numpy.testing.assert_array_equal(layer(IDS, positions=places), table[IDS] + learned[places])
-    numpy.testing.assert_array_equal(layer(IDS, positions=places[:1]), table[IDS] + learned[places[:1]])
-    numpy.testing.assert_array_equal(layer(IDS, positions=places[0]), table[IDS] + learned[places[:1]])
+    numpy.testing.assert_array_equal(layer(IDS, position_ids=places), table[IDS] + learned[places])
+    numpy.testing.assert_array_equal(layer(IDS, position_ids=places[:1]), table[IDS] + learned[places[:1]])
+    numpy.testing.assert_array_equal(layer(IDS, position_ids=places[0]), table[IDS] + learned[places[:1]])
 
 
 def test_clamped_positions(table, rng):
@@ -64,11 +64,11 @@ def test_padding(table):
     expected[ids == 1] = 0
     numpy.testing.assert_array_equal(aware, expected)
     options = {"positions": positions, "padding_id": 1, "position_mode": "padding_aware"}
-    own = inlay.Layer(table, **options, zero_rows="own")(ids, start=2)
-    numpy.testing.assert_array_equal(own, table[ids] + positions[[[1, 1, 2, 3], [2, 3, 1, 1]]])
+    kept = inlay.Layer(table, **options, zero_rows="table")(ids, start=2)
+    numpy.testing.assert_array_equal(kept, table[ids] + positions[[[1, 1, 2, 3], [2, 3, 1, 1]]])
     options = {"positions": positions, "padding_id": 1, "position_mode": "padding_aware"}
-    own = inlay.Layer(table, **options, zero_rows="own")(ids, start=2)
-    numpy.testing.assert_array_equal(own, table[ids] + positions[[[1, 1, 2, 3], [2, 3, 1, 1]]])
+    kept = inlay.Layer(table, **options, zero_rows="table")(ids, start=2)
+    numpy.testing.assert_array_equal(kept, table[ids] + positions[[[1, 1, 2, 3], [2, 3, 1, 1]]])
 
 
 def test_bad_ids(table):
@@ -100,7 +100,8 @@ def test_segments(table, rng):
     for first in (False, True):
         layer = inlay.Layer(table, scale=1.7, positions=learned, segments=types, segments_first=first)
         expected = reference.embed(table, IDS, 1.7, learned, types[segments], first)
-        numpy.testing.assert_array_equal(layer(IDS, segments=segments), expected)
+        numpy.testing.assert_array_equal(layer(IDS, segment_ids=segments), expected)
+        numpy.testing.assert_array_equal(layer(IDS, token_type_ids=segments), expected)
         expected = reference.embed(table, IDS, 1.7, learned, types[0], first)
         numpy.testing.assert_array_equal(layer(IDS), expected)
 
@@ -202,13 +203,13 @@ def test_threads_have_the_same_bits(rng, threads):
     assert "parts:     1:" not in inlay.Layer(table).explain(ids)
 
 
-def test_learning_is_explained_and_changes_nothing(rng):
+def test_self_tuning_is_explained_and_changes_nothing(rng):
     large, ids = inlay.random(20000, 256, key=1), rng.integers(0, 20000, (8, 1024))
-    learns, keeps = inlay.Layer(large), inlay.Layer(large, learning=False)
+    tunes, keeps = inlay.Layer(large), inlay.Layer(large, self_tuning=False)
     for _ in range(4):
-        numpy.testing.assert_array_equal(learns(ids), keeps(ids))
-    assert "what the layer has learnt" in learns.explain(ids) and "of 0 parts" not in learns.explain(ids)
-    assert "learnt" not in keeps.explain(ids)
+        numpy.testing.assert_array_equal(tunes(ids), keeps(ids))
+    assert "picked by self-tuning" in tunes.explain(ids) and "of 0 parts" not in tunes.explain(ids)
+    assert "learned" not in keeps.explain(ids)
 
 
 def test_properties(table):

@@ -103,13 +103,13 @@ def test_calls_leave_no_references(table, way):
     weights = numpy.ones((2, 2), "f4")
     calls = [
         lambda: layer(ids),
-        lambda: layer(ids, out, starts=starts, segments=segments),
+        lambda: layer(ids, out, starts=starts, segment_ids=segments),
         lambda: layer(ids.reshape(-1), offsets=offsets, padded=True),
-        lambda: layer(ids, positions=segments[:, ::-1]),
+        lambda: layer(ids, position_ids=segments[:, ::-1]),
         lambda: pooled(ids, weights=weights),
         lambda: layer(ids + 50, out),
         lambda: layer(ids, out[:1]),
-        lambda: layer(ids, out, starts=starts, segments=segments[:1, :1], positions=ids),
+        lambda: layer(ids, out, starts=starts, segment_ids=segments[:1, :1], position_ids=ids),
         lambda: layer(ids, starts=starts + 9),
         lambda: layer(ids, nothing=out),
         lambda: pooled(ids, weights=table),

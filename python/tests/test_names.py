@@ -107,11 +107,11 @@ NGRAM = {"vocab": 9, "length": 2, "mix": "xor", "columns": [{"modulus": 5, "leng
 @pytest.mark.parametrize(
     "call, what, typed, nearest, another",
     [
-        (lambda **given: inlay.Layer(TABLE)([1], **given), "a layer", "offset", "offsets", "positions"),
+        (lambda **given: inlay.Layer(TABLE)([1], **given), "a layer", "offset", "offsets", "position_ids"),
         (lambda **given: inlay.Layer(TABLE).explain([1], **given), "a layer", "droput", "dropout", "padded"),
         (lambda **given: inlay.NGram(**NGRAM).ids([1], **given), r"ids\(\)", "histories", "history", "dtype"),
         (lambda **given: inlay.NGram(**NGRAM)([1], **given), "an NGram", "outt", "out", "history"),
-        (lambda **given: inlay.Layer(TABLE, **given), "Layer", "position", "positions", "learning"),
+        (lambda **given: inlay.Layer(TABLE, **given), "Layer", "position", "positions", "self_tuning"),
         (lambda **given: inlay.Table(TABLE, **given), "Table", "scal", "scale", "zeros"),
         (lambda **given: inlay.NGram(**NGRAM, **given), r"NGram\(\)", "zero_none", "zero_is_none", "tables"),
         (inlay.Sinusoid, r"Sinusoid\(\)", "freq", "inv_freq", "amplitude"),

@@ -40,9 +40,9 @@ def model_of(nodes, constants, ids=("batch", "length"), outputs=("y",), id_type=
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def run(model, ids, with_inlay=True, optimised=True):
+def run(model, ids, with_inlay=True, optimized=True):
     options = onnxruntime.SessionOptions()
-    if not optimised:
+    if not optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     if with_inlay:
@@ -375,10 +375,10 @@ CONSTANTS = {**BERT, "gamma": GAMMA, "two": numpy.float32(2), "epsilon": numpy.f
 
 def near(model, ids, count=1):
     """Fuses a model with norms. Their results are rounded differently; ONNX Runtime replaces norm nodes too."""
-    expected = run(model, ids, with_inlay=False, optimised=False)
+    expected = run(model, ids, with_inlay=False, optimized=False)
     fused = inlay.onnx.fuse(model)
     assert len(fused) == count
-    for a, b in zip(run(model, ids, optimised=False), expected, strict=True):
+    for a, b in zip(run(model, ids, optimized=False), expected, strict=True):
         numpy.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     return fused
 

@@ -12,7 +12,7 @@ import reference
 
 import inlay
 
-HASHES = (pathlib.Path(__file__).parents[2] / "tests" / "sinusoid_sha256.inc").read_text(encoding="utf-8")
+HASHES = (pathlib.Path(__file__).parents[2] / "tests" / "positions" / "sinusoid_sha256.inc").read_text(encoding="utf-8")
 # Lines of that file, and the same table from Python.
 GOLDEN = [
     ("dim = 512, .n = 512", (0, 512, 512), {}),

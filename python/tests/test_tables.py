@@ -150,7 +150,7 @@ def test_tables_serve_as_positions_and_segments(rng, table):
     quantized = inlay.quantize(other, "u8_rowwise")
     values = READ["u8_rowwise"](quantized)
     ids = numpy.array([[4, 5, 6]])
-    y = inlay.Layer(table, positions=quantized, segments=quantized)(ids, segments=[[8, 0, 3]])
+    y = inlay.Layer(table, positions=quantized, segments=quantized)(ids, segment_ids=[[8, 0, 3]])
     numpy.testing.assert_array_equal(y, table[ids] + values[:3] + values[[8, 0, 3]])
 
 
@@ -231,7 +231,7 @@ def test_copies(rng, name):
 
 def test_random_tables_have_the_bits_of_the_c_library():
     """Three of the tables with hashes in tests/tables/test_random.c."""
-    file = pathlib.Path(__file__).parents[2] / "tests" / "random_sha256.inc"
+    file = pathlib.Path(__file__).parents[2] / "tests" / "tables" / "random_sha256.inc"
     hashes = re.findall(r'"([0-9a-f]{64})"', file.read_text(encoding="utf-8"))
     specs = {
         0: {},

@@ -12,7 +12,7 @@ import pytest
 
 import inlay
 
-THREADS, LEAST_CALLS = 8, 10
+THREADS, MIN_CALLS = 8, 10
 
 
 def resident_bytes():
@@ -62,7 +62,7 @@ class Caller:
 
     def run(self, end):
         try:
-            while time.monotonic() < end or self.calls < LEAST_CALLS:
+            while time.monotonic() < end or self.calls < MIN_CALLS:
                 self.call()
                 self.calls += 1
                 if self.random.random() < 0.001:

@@ -194,7 +194,7 @@ def test_bad_arguments():
         "table has 1 dimensions, expected 2": {"table": torch.ones(3)},
         "table has elements of type float64": {"table": torch.ones(3, DIM, dtype=torch.float64)},
         r"gamma has shape \[3\], expected \[12\]": {"gamma": torch.ones(3), "norm": 1},
-        r"positions has shape \[2\]": {"positions": torch.ones(9, DIM), "position_ids": torch.ones(2).long()},
+        r"position_ids has shape \[2\]": {"positions": torch.ones(9, DIM), "position_ids": torch.ones(2).long()},
         r"position 10 at \[0, 6\] is not in the table of positions": {"positions": torch.ones(10, DIM), "start": 4},
         r"segment 5 at \[0, 0\] is not in the table of segments": {"segments": torch.ones(2, DIM), "segment_ids": torch.full(SHAPE, 5)},
         "dropout is 1.0, not in": {"dropout": 1.0, "seed": torch.tensor([5, 6])},
@@ -356,7 +356,7 @@ def test_threads_share_layers():
 
     def run(thread):
         for number in itertools.takewhile(lambda _: time.monotonic() < end, itertools.count()):
-            assert operators._kept((thread, number), lambda learning: Layer())
+            assert operators._kept((thread, number), lambda self_tuning: Layer())
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -374,7 +374,7 @@ def test_layers_of_one_call_do_not_tune_themselves(monkeypatch):
     layer = inlay.Layer
     monkeypatch.setattr(operators, "_layers", {})
     monkeypatch.setattr(operators, "MAX_LAYERS", 3)
-    monkeypatch.setattr(inlay, "Layer", lambda *args, **options: made.append(options["learning"]) or layer(*args, **options))
+    monkeypatch.setattr(inlay, "Layer", lambda *args, **options: made.append(options["self_tuning"]) or layer(*args, **options))
     given = cases()["bert"]
     for _ in range(4):
         operator(given)
@@ -744,7 +744,7 @@ def test_input_layer():
     x = torch.nn.functional.embedding(ids, module.weight) * DIM**0.5 + module.positions[2:9]
     x = x + torch.nn.functional.embedding(segment_ids, module.segments)
     x = torch.nn.functional.layer_norm(x, (DIM,), module.gamma, module.beta, module.eps)
-    torch.testing.assert_close(module(ids, start=2, segment_ids=segment_ids), x, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(module(ids, start=2, token_type_ids=segment_ids), x, rtol=1e-5, atol=1e-5)
     assert {name for name, _ in module.named_parameters()} == {"weight", "positions", "segments", "gamma", "beta"}
     exact = copy.deepcopy(module).double()(ids, start=2, segment_ids=segment_ids)
     torch.testing.assert_close(exact, x.double(), rtol=1e-5, atol=1e-5)

@@ -301,14 +301,14 @@ def test_static_embeddings_of_sentence_transformers():
 
 
 def test_gradients_are_an_error_and_not_left_out(tables, ids):
-    learning = [table.requires_grad_() for table in tables]
-    module = inlay.torch.NGramEmbedding(inlay.NGram.from_spec(spec()), learning)
+    trained = [table.requires_grad_() for table in tables]
+    module = inlay.torch.NGramEmbedding(inlay.NGram.from_spec(spec()), trained)
     rows = module(ids)
     with torch.no_grad():
         assert torch.equal(rows, module(ids)) and module(ids).grad_fn is None
     with pytest.raises(NotImplementedError, match="computes no gradients.*requires_grad_"):
         (rows * torch.ones(rows.shape, requires_grad=True)).sum().backward()
-    for table in learning:
+    for table in trained:
         table.requires_grad_(False)
     assert module(ids).grad_fn is None
 

@@ -13,7 +13,7 @@ import tomllib
 
 SOURCE = pathlib.Path(sys.argv[1])
 FOLDERS = [".", "bench", "docs", "docs/guides", "docs/site", "examples", "packaging"]
-MOST_LINES = {"README.md": 120, "CONTRIBUTING.md": 120}
+MAX_LINES = {"README.md": 120, "CONTRIBUTING.md": 120}
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 NAMED_FILE = re.compile(r"`((?:file|ggml|src|tests|tools|bench|docs|fuzz|cross|cmake|include)/[\w./-]+)`")
 NAME = re.compile(r"`([A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+)(?:\(\))?`")
@@ -73,7 +73,7 @@ def page_faults(page, known, packages):
     for file in NAMED_FILE.findall(text):
         if not (SOURCE / file).exists():
             yield f"{file} does not exist"
-    lines, most = len(text.splitlines()), MOST_LINES.get(page.name if page.parent == SOURCE else "")
+    lines, most = len(text.splitlines()), MAX_LINES.get(page.name if page.parent == SOURCE else "")
     if most is not None and lines > most:
         yield f"has {lines} lines, more than {most}"
 

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-MOST = 0.03
+MAX = 0.03
 SKIPPED = 77
 CALLER, PREFIX = "measure_all", "count_"
 
@@ -62,8 +62,8 @@ def parse_profile(text):
 
 def judge(expected, counts):
     """Returns (cases that grew, cases that fell), by more than 3 %; new cases count as fallen."""
-    grew = [case for case in counts if case in expected and counts[case] > expected[case] * (1 + MOST)]
-    fell = [case for case in counts if case not in expected or counts[case] < expected[case] * (1 - MOST)]
+    grew = [case for case in counts if case in expected and counts[case] > expected[case] * (1 + MAX)]
+    fell = [case for case in counts if case not in expected or counts[case] < expected[case] * (1 - MAX)]
     return grew, fell + [case for case in expected if case not in counts]
 
 

@@ -3,7 +3,7 @@
  * The first n floats of a register of eight, n < 8, for AVX2 and AVX-512: loads and stores of 4, 2 and 1 floats instead
  * of masks. Sanitizers check these; qemu 7.2 reads masked-off lanes; and rows whose ends were masked took 1.25x to
  * 1.35x the time (Zen 4). Single floats are copied, since gcc's _mm_load_ss and _mm_store_ss require alignment.
- * Included after simd/words.h.
+ * Included after simd/vec_ops.h.
  */
 #pragma once
 

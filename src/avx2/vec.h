@@ -19,7 +19,7 @@ typedef __m256 vec;
 typedef __m256d vec_double;
 typedef unsigned char vec_bytes __attribute__((vector_size(16)));
 
-#include "simd/words.h"
+#include "simd/vec_ops.h"
 
 #include "avx2/part.h"
 

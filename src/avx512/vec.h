@@ -22,7 +22,7 @@ typedef __m512d vec_double;
 typedef unsigned char vec_bytes __attribute__((vector_size(16)));
 typedef __m256 span;
 
-#include "simd/words.h"
+#include "simd/vec_ops.h"
 
 #include "avx2/part.h"
 

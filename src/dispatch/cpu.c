@@ -5,7 +5,7 @@
 #include "dispatch/cpu.h"
 
 #include "base/environment.h"
-#include "base/least.h"
+#include "base/minmax.h"
 #include "dispatch/cpuid.h"
 
 #include <string.h>
@@ -16,30 +16,30 @@ enum kind { UNMEASURED, ZEN3, ZEN4, ZEN5, INTEL };
 
 static const struct inlay_cpu cpus[] = {
     /* The best compromise over all measured CPUs. */
-    [UNMEASURED] = {NULL, false, MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
+    [UNMEASURED] = {NULL, false, MIB, INLAY_PREFETCH_L2_LINE_AHEAD_8, INLAY_PREFETCH_L2_LINE_AHEAD_2},
 
     /* Without AVX-512, in a 2-core virtual machine. Reading 17 to 34 MiB of cached positions takes 0.6 to 0.8 of the
        time of computing them. Prefetching line by line 2 rows ahead, to L1, takes 1.00 to 1.15 times as long as the
        best strategy, blocks of rows 1.16 to 1.56 times. First lines take 1.00 to 1.07 times as long for rows of 4 KiB
        and more, and up to 1.41 times for shorter ones. */
-    [ZEN3] = {"AMD Zen 3", false, 1024 * MIB, INLAY_PREFETCH_L1_BESIDE_2, INLAY_PREFETCH_LINES},
+    [ZEN3] = {"AMD Zen 3", false, 1024 * MIB, INLAY_PREFETCH_L1_LINE_AHEAD_2, INLAY_PREFETCH_LINES},
 
     /* 1 MiB of L2 and 32 MiB of L3, in a 2-core virtual machine. Reading cached positions takes this share of the time
        of computing them: 16 at once, 0.62 for 4 MiB and 0.86 for 8 MiB; 8 at once, 0.41 for 2 MiB and 0.92 for 8 MiB.
        In L2, moves of 64 and of 32 bytes are equally fast. Prefetching line by line takes 1.00 to 1.03 times as long as
        the best strategy for rows of 2 KiB and more (2 rows ahead), and 1.00 to 1.10 times for shorter ones (8 rows
        ahead). */
-    [ZEN4] = {"AMD Zen 4", false, 8 * MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
+    [ZEN4] = {"AMD Zen 4", false, 8 * MIB, INLAY_PREFETCH_L2_LINE_AHEAD_8, INLAY_PREFETCH_L2_LINE_AHEAD_2},
 
     /* 8 cores with 32 MiB of L3. Reading cached positions is faster than computing 16 at once up to 12 MiB, and faster
        than computing 8 at once up to 48 MiB. In L2, moves of 64 bytes take 10 to 20 % less time than moves of 32. */
-    [ZEN5] = {"AMD Zen 5", false, 12 * MIB, INLAY_PREFETCH_L2_BESIDE_8, INLAY_PREFETCH_L2_BESIDE_2},
+    [ZEN5] = {"AMD Zen 5", false, 12 * MIB, INLAY_PREFETCH_L2_LINE_AHEAD_8, INLAY_PREFETCH_L2_LINE_AHEAD_2},
 
     /* 2 MiB of L2. Computing positions is faster than reading those that L2 doesn't hold. In L2, moves of 32 bytes take
        10 % less time than moves of 64. For rows below 8 KiB, other strategies take 1.06 to 1.48 times as long as blocks
        (Emerald Rapids). */
     [INTEL] = {"Intel Xeon (Ice Lake to Emerald Rapids)", true, MIB, INLAY_PREFETCH_L2_BLOCKS,
-               INLAY_PREFETCH_L2_BESIDE_2},
+               INLAY_PREFETCH_L2_LINE_AHEAD_2},
 };
 
 /* Intel's servers have family 6: two models of Ice Lake; and every CPU with 512-bit float16 instructions, i.e. from
@@ -97,7 +97,7 @@ const struct inlay_cpu *inlay_cpu(void)
    (Zen 4, Zen 5). A size out of range is a hypervisor's mistake, or that of a cache shared by several cores. */
 size_t inlay_l2_bytes_of(size_t reported)
 {
-    return reported > 0 ? inlay_least(inlay_most(reported, MIB / 4), 4 * MIB) : MIB;
+    return reported > 0 ? inlay_min(inlay_max(reported, MIB / 4), 4 * MIB) : MIB;
 }
 
 size_t inlay_l2_bytes(void)
@@ -114,7 +114,7 @@ size_t inlay_l2_bytes(void)
 
 bool inlay_note_cache(size_t bytes[INLAY_CACHE_LEVELS], uint32_t eax, uint32_t ebx, uint32_t ecx)
 {
-    enum { NO_CACHE = 0, INSTRUCTIONS = 2, MOST_BYTES = 1 << 30 };
+    enum { NO_CACHE = 0, INSTRUCTIONS = 2, MAX_BYTES = 1 << 30 };
     const uint32_t type = eax & 31, level = eax >> 5 & 7;
     const uint64_t line = (ebx & 0xfff) + 1, partitions = (ebx >> 12 & 0x3ff) + 1, ways = (ebx >> 22) + 1;
     uint64_t all;
@@ -122,7 +122,7 @@ bool inlay_note_cache(size_t bytes[INLAY_CACHE_LEVELS], uint32_t eax, uint32_t e
         return false;
     if (__builtin_mul_overflow(line * partitions * ways, (uint64_t)ecx + 1, &all))
         all = UINT64_MAX;
-    if (type != INSTRUCTIONS && level >= 1 && level <= INLAY_CACHE_LEVELS && all <= MOST_BYTES)
+    if (type != INSTRUCTIONS && level >= 1 && level <= INLAY_CACHE_LEVELS && all <= MAX_BYTES)
         bytes[level - 1] = (size_t)all;
     return true;
 }
@@ -133,11 +133,11 @@ void inlay_cpu_caches(size_t bytes[INLAY_CACHE_LEVELS])
 #ifdef __x86_64__
     /* AMD's CPUs leave leaf 4 empty and have the same registers in leaf 0x8000001D. No core has more caches than this;
        a longer list is ignored. */
-    enum { MOST_CACHES = 16 };
+    enum { MAX_CACHES = 16 };
     static const uint32_t leaves[] = {4, 0x8000001d};
     struct inlay_cpuid found;
     for (size_t leaf = 0; leaf < 2; leaf++)
-        for (uint32_t i = 0; i < MOST_CACHES && inlay_cpuid(leaves[leaf], i, &found); i++)
+        for (uint32_t i = 0; i < MAX_CACHES && inlay_cpuid(leaves[leaf], i, &found); i++)
             if (!inlay_note_cache(bytes, found.eax, found.ebx, found.ecx))
                 break;
 #endif

@@ -14,7 +14,7 @@
 /* Initial settings for a CPU family, before self-tuning. */
 struct inlay_cpu {
     const char *kind;          /* e.g. "AMD Zen 4"; null if not measured */
-    bool narrow_moves;         /* in L2, float32 rows move faster by 32 bytes at a time than by wider registers */
+    bool narrow_transfers;     /* in L2, float32 rows move faster by 32 bytes at a time than by wider registers */
     size_t compute_bytes;      /* as in inlay_tuning */
     inlay_prefetch short_rows; /* for rows of less than INLAY_LONG_ROW_BYTES */
     inlay_prefetch long_rows;

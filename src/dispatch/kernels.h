@@ -33,8 +33,8 @@ struct inlay_embed_tile {
     size_t count;                     /* number of rows to write */
     size_t columns;                   /* a multiple of the block, for types with blocks (inlay_row_formats) */
     float scale;
-    bool stream;       /* use non-temporal stores, if the ISA has them; the caller fences */
-    bool narrow_moves; /* move 32 bytes at a time if float32 rows aren't streamed, on ISAs with wider registers */
+    bool stream;           /* use non-temporal stores, if the ISA has them; the caller fences */
+    bool narrow_transfers; /* move 32 bytes at a time if float32 rows aren't streamed, on ISAs with wider registers */
 };
 
 /*
@@ -132,7 +132,7 @@ struct inlay_sinusoid_tile {
 };
 
 /* If variance / mean^2 is below this, too many digits were canceled, and the variance is summed again. */
-#define INLAY_NORM_CANCELLED (1.0 / 256)
+#define INLAY_NORM_CANCELED (1.0 / 256)
 
 /* Rows of floats to normalize, in place or not. */
 struct inlay_norm_tile {
@@ -152,8 +152,8 @@ struct inlay_norm_tile {
  */
 enum { INLAY_NGRAM_TOKENS = 64, INLAY_NGRAM_LANES = 8 };
 
-/* Moduli in [LEAST, LIMIT) are reduced in lanes, others one by one. See simd/ngram.h. */
-#define INLAY_NGRAM_LANES_LEAST (UINT32_C(1) << 13)
+/* Moduli in [MIN, LIMIT) are reduced in lanes, others one by one. See simd/ngram.h. */
+#define INLAY_NGRAM_MIN_LANES (UINT32_C(1) << 13)
 #define INLAY_NGRAM_LANES_LIMIT (UINT32_C(1) << 31)
 
 /* Tokens to hash for some columns. */
@@ -188,7 +188,7 @@ struct inlay_kernels {
      * so on with 4, 2 and 1.
      *
      * squares = sum(x^2) / columns, mean = sum(x) / columns. variance = squares - mean^2, or if that is below mean^2 *
-     * INLAY_NORM_CANCELLED, sum((x - mean)^2) / columns. LayerNorm: factor = 1 / sqrt(variance + epsilon). RMSNorm:
+     * INLAY_NORM_CANCELED, sum((x - mean)^2) / columns. LayerNorm: factor = 1 / sqrt(variance + epsilon). RMSNorm:
      * factor = 1 / sqrt(squares + epsilon). L2 norm: factor = 1 / length, with length = sqrt(sum(x^2)), or epsilon if
      * that is larger; NaN is kept.
      *

@@ -49,11 +49,11 @@ inlay_tuning inlay_tuning_default(void)
     return inlay_tuning_of(inlay_cpu(), inlay_dispatch()->fma);
 }
 
-inlay_tuning_source inlay_tuning_default_source(void)
+inlay_cpu_info inlay_cpu_info_detect(void)
 {
     size_t caches[INLAY_CACHE_LEVELS];
     inlay_cpu_caches(caches);
-    inlay_tuning_source source = {
+    inlay_cpu_info source = {
         .size = sizeof source,
         .measured = inlay_cpu()->kind,
         .l1_bytes = caches[0],

@@ -19,7 +19,7 @@ inlay_prefetch inlay_first_strategy(const inlay_table *table, size_t row_bytes, 
 /* Returns true if calls that write `call_bytes` from rows in L2 should move 32 bytes at a time. */
 static inline bool inlay_moves_narrow(size_t call_bytes)
 {
-    return inlay_cpu()->narrow_moves && call_bytes <= inlay_l2_bytes();
+    return inlay_cpu()->narrow_transfers && call_bytes <= inlay_l2_bytes();
 }
 
 /* Minimum number of positions that a part computes: its initial anchor takes as long as about 30 rows. */

@@ -7,8 +7,8 @@
 #include "base/fpenv.h"
 #include "base/line.h"
 #include "dispatch/dispatch.h"
-#include "layer/describe.h"
 #include "layer/rows.h"
+#include "layer/validate.h"
 
 enum { TOKENS, POSITIONS, SEGMENTS, TABLES };
 
@@ -91,7 +91,7 @@ static void add_sequence(struct added_block *block, size_t b)
     struct inlay_position_counter counter = inlay_count_positions(work, b);
     block->scale = work->spec->scale;
     for (size_t s = 0; s < sequence.count; s += block->count) {
-        block->count = inlay_least(sequence.count - s, BLOCK_TOKENS);
+        block->count = inlay_min(sequence.count - s, BLOCK_TOKENS);
         for (size_t i = 0; i < block->count; i++) {
             const size_t token = sequence.first + s + i;
             block->kinds[i] = inlay_row_of(work, token, &block->rows[TOKENS][i]);
@@ -147,7 +147,7 @@ static void add_part(void *arg, size_t index)
     const struct inlay_work *work = &job->work;
     const size_t dim = work->tokens->dim, lines = (dim + LINE_COLUMNS - 1) / LINE_COLUMNS;
     struct added_block block = {.job = job, .column = inlay_share_begin(lines, job->parts, index) * LINE_COLUMNS};
-    block.columns = inlay_least(inlay_share_begin(lines, job->parts, index + 1) * LINE_COLUMNS, dim) - block.column;
+    block.columns = inlay_min(inlay_share_begin(lines, job->parts, index + 1) * LINE_COLUMNS, dim) - block.column;
     struct inlay_fpenv host = inlay_fpenv_enter();
     for (size_t b = 0; b < work->batch.sequences; b++)
         passes[work->spec->pooling](&block, b);
@@ -198,9 +198,9 @@ static inlay_status check_overlaps(const inlay_layer *layer, const struct inlay_
 /* Returns the number of parts: at most one per thread, since shorter runs of columns are slower. */
 static size_t parts_of(const struct inlay_work *work, const inlay_executor *executor)
 {
-    const size_t most = inlay_most(work->tokens->dim / PART_COLUMNS, 1);
-    const size_t parts = inlay_least(inlay_parts(executor, inlay_bytes_of(work)), most);
-    return executor != NULL ? inlay_least(parts, executor->threads) : 1;
+    const size_t most = inlay_max(work->tokens->dim / PART_COLUMNS, 1);
+    const size_t parts = inlay_min(inlay_parts(executor, inlay_bytes_of(work)), most);
+    return executor != NULL ? inlay_min(parts, executor->threads) : 1;
 }
 
 inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, const void *out_gradient,
@@ -212,7 +212,7 @@ inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, 
     struct backward_job job;
     inlay_status status = check_targets(layer, gradients, job.targets);
     if (status == INLAY_OK)
-        status = inlay_describe(&job.work, layer, batch, out_gradient, out_stride_bytes, executor, fault);
+        status = inlay_validate(&job.work, layer, batch, out_gradient, out_stride_bytes, executor, fault);
     if (status != INLAY_OK || job.work.rows == 0)
         return status;
     status = check_overlaps(layer, &job.work, job.targets);

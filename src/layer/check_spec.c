@@ -38,27 +38,27 @@ static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_laye
 }
 
 /* Returns true if a state of self-tuning, which may come from a file, is valid for this version. */
-static bool learnt_known(const inlay_learnt *learnt)
+static bool state_known(const inlay_tuning_state *state)
 {
-    static const uint8_t reserved[sizeof learnt->reserved];
-    bool known = inlay_struct_known(learnt, sizeof *learnt);
-    for (int i = 0; known && i < INLAY_LEARNT_CLASSES; i++)
-        known = learnt->prefetch[i] <= INLAY_PREFETCH_L2_BLOCKS && learnt->computes[i] <= 1;
-    for (int i = 0; known && i < INLAY_LEARNT_SIZES; i++)
-        known = learnt->stores[i] <= INLAY_STORES_STREAMED;
-    return known && memcmp(learnt->reserved, reserved, sizeof reserved) == 0;
+    static const uint8_t reserved[sizeof state->reserved];
+    bool known = inlay_struct_known(state, sizeof *state);
+    for (int i = 0; known && i < INLAY_TUNING_CALL_CLASSES; i++)
+        known = state->prefetch[i] <= INLAY_PREFETCH_L2_BLOCKS && state->computes[i] <= 1;
+    for (int i = 0; known && i < INLAY_TUNING_OUTPUT_CLASSES; i++)
+        known = state->stores[i] <= INLAY_STORES_STREAMED;
+    return known && memcmp(state->reserved, reserved, sizeof reserved) == 0;
 }
 
 /* Returns true if this version supports the enum values, flags and numbers. */
 static bool values_known(const inlay_layer_spec *spec)
 {
     if (spec->stores > INLAY_STORES_STREAMED || spec->bad_id > INLAY_BAD_ID_SKIP ||
-        spec->zero_rows > INLAY_ZERO_ROWS_OWN || spec->position_mode > INLAY_POSITION_MODE_PADDING_AWARE ||
+        spec->zero_rows > INLAY_ZERO_ROWS_TABLE || spec->position_mode > INLAY_POSITION_MODE_PADDING_AWARE ||
         spec->clamp_positions > 1 || spec->segments_first > 1 || spec->norm > INLAY_NORM_L2 ||
-        spec->pooling > INLAY_POOLING_MEAN || spec->learning > INLAY_LEARNING_OFF)
+        spec->pooling > INLAY_POOLING_MEAN || spec->self_tuning > INLAY_SELF_TUNING_OFF)
         return false;
     if ((spec->tuning != NULL && !inlay_tuning_known(spec->tuning)) ||
-        (spec->learnt != NULL && !learnt_known(spec->learnt)))
+        (spec->tuning_state != NULL && !state_known(spec->tuning_state)))
         return false;
     if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_within(spec->epsilon, FLT_MAX))
         return false;

@@ -26,7 +26,7 @@ __attribute__((format(PRINTF_FORMAT, 2, 3))) static void print(struct text *text
     va_start(arguments, format);
     int n = vsnprintf(text->at, text->left, format, arguments);
     va_end(arguments);
-    size_t done = n < 0 ? 0 : inlay_least((size_t)n, text->left - 1);
+    size_t done = n < 0 ? 0 : inlay_min((size_t)n, text->left - 1);
     text->at += done;
     text->left -= done;
 }
@@ -79,8 +79,8 @@ static void print_stores_and_prefetch(struct text *text, const struct inlay_plan
     print(text, "stores:    %s: %s", plan->moves.stream ? "non-temporal" : "cached", plan->stores_reason);
     const inlay_prefetch strategy = plan->moves.choices.prefetch[plan->moves.choices.computes];
     print(text, "\nprefetch:  %s: %s", inlay_strategies[strategy].text, plan->prefetch_reason);
-    if (plan->moves.choices.learns != NULL && plan->moves.choices.learns->samples > 0)
-        print(text, ": the fastest of %u parts that were timed", (unsigned)plan->moves.choices.learns->samples);
+    if (plan->moves.choices.tuned != NULL && plan->moves.choices.tuned->samples > 0)
+        print(text, ": the fastest of %u parts that were timed", (unsigned)plan->moves.choices.tuned->samples);
     print(text, "\n");
 }
 

@@ -56,7 +56,7 @@ static void append_addresses(const struct inlay_work *work, const struct block *
     const size_t out_stride_bytes = work->out_stride_bytes;
     unsigned char *out = run->out;
     for (size_t done = 0; done < run->count;) {
-        const size_t at = tile->begin + tile->count, n = inlay_least(run->count - done, tile->block - tile->count);
+        const size_t at = tile->begin + tile->count, n = inlay_min(run->count - done, tile->block - tile->count);
         inlay_row_addresses(work, run->first + done, n, tile->rows + at);
         for (size_t i = 0; i < n; i++) {
             tile->rows[at + i] += column_bytes;
@@ -104,7 +104,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
         const struct inlay_sequence sequence = inlay_sequence_of(work, b);
         if (sequence.count <= block->s)
             continue;
-        size_t count = inlay_least(block->count, sequence.count - block->s);
+        size_t count = inlay_min(block->count, sequence.count - block->s);
         struct run run = {
             .first = sequence.first + block->s,
             .out = inlay_out_of(work, sequence, b, block->s) + column_bytes,
@@ -113,7 +113,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
         };
         if (in_memory) {
             /* Offsets may have changed since validation. */
-            count = inlay_least(count, work->spec->positions->rows);
+            count = inlay_min(count, work->spec->positions->rows);
             run.position = (const unsigned char *)work->spec->positions->data + column_bytes;
             run.position_stride_bytes = work->spec->positions->stride_bytes;
             if (one_token_each && work->batch.starts != NULL) {
@@ -135,7 +135,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
 static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, size_t columns)
 {
     const struct inlay_work *work = part->work;
-    inlay_tile_begin(tile, &part->plan->moves, part->pace, work->tokens, work->spec->scale, columns,
+    inlay_tile_begin(tile, &part->plan->moves, part->timer, work->tokens, work->spec->scale, columns,
                      work->spec->positions != NULL, work->spec->out_type);
 }
 
@@ -144,7 +144,7 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
 static void embed_token(const struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
-    const struct inlay_moves *moves = &part->plan->moves;
+    const struct inlay_transfers *moves = &part->plan->moves;
     const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
     const unsigned char *row, *position = NULL;
     if (part->s >= sequence.count)
@@ -163,7 +163,7 @@ static void embed_token(const struct inlay_part *part)
         .columns = work->tokens->dim,
         .scale = work->spec->scale,
         .stream = moves->stream,
-        .narrow_moves = moves->narrow_moves,
+        .narrow_transfers = moves->narrow_transfers,
     };
     moves->kernels->embed(&call);
 }
@@ -198,7 +198,7 @@ static __attribute__((noinline)) void embed_blocks(const struct inlay_part *part
     struct inlay_tile tile;
     begin_fast(&tile, part, dim);
     for (; block.s < part->s_end; block.s += block.count) {
-        block.count = inlay_least(part->s_end - block.s, part->plan->block_tokens);
+        block.count = inlay_min(part->s_end - block.s, part->plan->block_tokens);
         if (block.is_one_row)
             embed_block(part, &block, dim * block.count);
         else
@@ -229,29 +229,29 @@ static struct inlay_positions positions_from(const struct inlay_part *part, stru
  */
 static __attribute__((noinline)) void embed_computed(const struct inlay_part *part)
 {
-    enum { BUFFER_BYTES = 16 * 1024, MOST_ROWS = 64 };
+    enum { BUFFER_BYTES = 16 * 1024, MAX_ROWS = 64 };
     const struct inlay_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->spec->sinusoid;
     const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
-    const size_t bytes = inlay_least(work->spec->tuning->block_bytes, BUFFER_BYTES);
+    const size_t bytes = inlay_min(work->spec->tuning->block_bytes, BUFFER_BYTES);
     struct inlay_generator generator;
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[BUFFER_BYTES];
-    const unsigned char *next[MOST_ROWS];
+    const unsigned char *next[MAX_ROWS];
     /* A shard without rows has nothing to prefetch. */
-    const bool prefetches = part->pace->prefetch != INLAY_PREFETCH_NONE && work->tokens->rows > 0;
+    const bool prefetches = part->timer->prefetch != INLAY_PREFETCH_NONE && work->tokens->rows > 0;
     const struct inlay_fused_rows with = {.next = prefetches ? next : NULL};
     size_t first = 0;
     do { /* once if dim is 1, which has no pairs */
-        const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
+        const size_t pairs = inlay_min(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         const struct inlay_placement piece = inlay_sinusoid_in_piece(sinusoid, first, pairs);
         const size_t piece_bytes = piece.columns * sizeof(float);
-        const size_t rows_at_once = inlay_least(piece_bytes < bytes ? bytes / piece_bytes : 1, MOST_ROWS);
+        const size_t rows_at_once = inlay_min(piece_bytes < bytes ? bytes / piece_bytes : 1, MAX_ROWS);
         inlay_generator_start(&generator, part->plan->moves.kernels, sinusoid, first, pairs, INLAY_F32,
                               positions_from(part, sequence), part->s_end - part->s);
         for (size_t s = part->s; s < part->s_end;) {
-            const size_t rows = inlay_least(part->s_end - s, rows_at_once);
+            const size_t rows = inlay_min(part->s_end - s, rows_at_once);
             if (prefetches) {
-                const size_t known = s < sequence.count ? inlay_least(sequence.count - s, rows) : 0;
+                const size_t known = s < sequence.count ? inlay_min(sequence.count - s, rows) : 0;
                 inlay_row_addresses(work, sequence.first + s, known, next);
                 for (size_t i = known; i < rows; i++)
                     next[i] = inlay_row_place(work->tokens, 0, 0).row;
@@ -285,26 +285,26 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
     const struct inlay_work *work = part->work;
     const inlay_sinusoid *sinusoid = work->spec->sinusoid;
     struct inlay_generator generator;
-    const unsigned char *rows[ROWS + INLAY_AHEAD_MOST];
+    const unsigned char *rows[ROWS + INLAY_MAX_AHEAD];
     struct inlay_fused_rows with = {.tokens = rows, .scale = work->spec->scale};
     for (size_t first = 0; first < sinusoid->pairs; first += INLAY_GENERATOR_PAIRS) {
-        const size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
+        const size_t pairs = inlay_min(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
-        inlay_pace_hold(part->pace); /* don't time the anchors */
+        inlay_part_timer_hold(part->timer); /* don't time the anchors */
         inlay_generator_start(&generator, part->plan->moves.kernels, sinusoid, first, pairs, INLAY_F32,
                               positions_from(part, sequence), part->s_end - part->s);
-        inlay_pace_hold(part->pace);
+        inlay_part_timer_hold(part->timer);
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
-            const struct inlay_strategy *strategy = &inlay_strategies[part->pace->prefetch];
-            const size_t left = part->s_end - s, n = inlay_least(left, ROWS), ahead = strategy->ahead;
+            const struct inlay_strategy *strategy = &inlay_strategies[part->timer->prefetch];
+            const size_t left = part->s_end - s, n = inlay_min(left, ROWS), ahead = strategy->ahead;
             with.next = ahead > 0 ? rows + ahead : NULL;
             with.near = strategy->near;
-            const size_t known = inlay_least(left, ROWS + ahead);
+            const size_t known = inlay_min(left, ROWS + ahead);
             inlay_row_addresses(work, sequence.first + s, known, rows);
             for (size_t i = known; i < n + ahead; i++)
                 rows[i] = rows[i - 1];
             inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->plan->moves.stream, &with);
-            inlay_pace_wrote(part->pace, n * pairs * 2 * sizeof(float));
+            inlay_part_timer_wrote(part->timer, n * pairs * 2 * sizeof(float));
             out += n * work->out_stride_bytes;
         }
     }
@@ -314,8 +314,8 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
 static struct inlay_part part_within(const struct inlay_part *part, size_t begin, size_t end)
 {
     struct inlay_part within = *part;
-    within.s_end = inlay_least(within.s_end, end);
-    within.s = inlay_least(within.s > begin ? within.s : begin, within.s_end);
+    within.s_end = inlay_min(within.s_end, end);
+    within.s = inlay_min(within.s > begin ? within.s : begin, within.s_end);
     return within;
 }
 
@@ -341,14 +341,14 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
     const size_t count = sequence.count, cached = part->work->spec->positions->rows;
     const size_t start = inlay_start_of(part->work, part->b, count);
     const size_t wanted = count <= part->plan->compute_tokens ? count : count / 4 * part->plan->read_quarters;
-    const size_t read = cached > start ? inlay_least(wanted, cached - start) : 0;
+    const size_t read = cached > start ? inlay_min(wanted, cached - start) : 0;
     const struct inlay_part before = part_within(part, 0, read), rest = part_within(part, read, SIZE_MAX);
     if (before.s < before.s_end) {
-        inlay_pace_source(part->pace, false);
+        inlay_part_timer_source(part->timer, false);
         embed_from_memory(&before);
     }
     if (rest.s < rest.s_end) {
-        inlay_pace_source(part->pace, true);
+        inlay_part_timer_source(part->timer, true);
         embed_computed_or_fused(&rest, sequence);
     }
 }

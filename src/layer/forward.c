@@ -3,22 +3,22 @@
  * inlay_forward(): validates the batch, turns it into work, plans it and runs it. inlay_forward_explain() prints the
  * plan instead.
  */
-#include "layer/describe.h"
 #include "layer/plan.h"
+#include "layer/validate.h"
 
 inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out, size_t out_stride_bytes,
                            const inlay_executor *executor, inlay_fault *fault)
 {
     struct inlay_work work;
     struct inlay_plan plan;
-    inlay_status status = inlay_describe(&work, layer, batch, out, out_stride_bytes, executor, fault);
+    inlay_status status = inlay_validate(&work, layer, batch, out, out_stride_bytes, executor, fault);
     if (status != INLAY_OK || work.rows == 0)
         return status;
     inlay_make_plan(&plan, &work, executor);
     inlay_plan_run(&plan, executor);
     const struct inlay_written output = {work.out, work.rows, work.row_bytes, work.out_stride_bytes};
-    if (plan.epoch.timed)
-        inlay_epoch_end(&plan.epoch, &output);
+    if (plan.store_trial.timed)
+        inlay_store_trial_end(&plan.store_trial, &output);
     return INLAY_OK;
 }
 
@@ -28,7 +28,7 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
 {
     struct inlay_work work;
     struct inlay_plan plan;
-    inlay_status status = inlay_describe(&work, layer, batch, out, out_stride_bytes, executor, fault);
+    inlay_status status = inlay_validate(&work, layer, batch, out, out_stride_bytes, executor, fault);
     if (status != INLAY_OK)
         return status;
     if (text == NULL)
@@ -36,12 +36,12 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
     if (text_bytes == 0)
         return INLAY_ERROR_SHAPE;
     /* On a copy, since the state of self-tuning must not change. */
-    struct inlay_learner copy = {.fixed = layer->learnt.fixed};
+    struct inlay_tuner copy = {.fixed = layer->own_tuner.fixed};
     if (work.rows > 0) {
-        inlay_learnt learnt;
-        inlay_learner_read(&layer->learnt, &learnt);
-        inlay_learner_begin(&copy, &learnt);
-        work.learner = work.learner != NULL ? &copy : NULL;
+        inlay_tuning_state state;
+        inlay_tuner_read(&layer->own_tuner, &state);
+        inlay_tuner_begin(&copy, &state);
+        work.tuner = work.tuner != NULL ? &copy : NULL;
         inlay_make_plan(&plan, &work, executor);
     }
     inlay_plan_print(&plan, &work, text, text_bytes);

@@ -112,7 +112,7 @@ static __attribute__((noinline)) void sum_segments_in_buffer(const struct inlay_
         struct inlay_group target = *group, buffered;
         const unsigned char *terms[INLAY_GROUP_TOKENS];
         target.column = group->column + column;
-        target.columns = inlay_least(group->columns - column, piece);
+        target.columns = inlay_min(group->columns - column, piece);
         for (size_t i = 0; i < group->count; i++)
             target.floats[i] = group->floats[i] + column * sizeof(float);
         buffered = target;
@@ -174,7 +174,7 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
     const size_t piece = whole || in_place ? work->tokens->dim : INLAY_SUM_FLOATS;
     for (group->column = 0; group->column < work->tokens->dim; group->column += piece) {
         unsigned char *to[INLAY_GROUP_TOKENS];
-        group->columns = inlay_least(work->tokens->dim - group->column, piece);
+        group->columns = inlay_min(work->tokens->dim - group->column, piece);
         group->floats_stride_bytes = in_place ? work->out_stride_bytes : group->columns * sizeof(float);
         for (size_t i = 0; i < group->count; i++) {
             to[i] = out + i * work->out_stride_bytes + group->column * element;
@@ -190,7 +190,7 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
 static size_t group_tokens(const struct inlay_work *work)
 {
     if (work->tokens->dim <= INLAY_SUM_FLOATS)
-        return inlay_least(INLAY_SUM_FLOATS / work->tokens->dim, INLAY_GROUP_TOKENS);
+        return inlay_min(INLAY_SUM_FLOATS / work->tokens->dim, INLAY_GROUP_TOKENS);
     return work->spec->out_type == INLAY_F32 ? 4 : 1;
 }
 
@@ -199,13 +199,13 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
     const struct inlay_work *work = part->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
     const bool positioned = work->spec->positions != NULL;
-    const size_t end = inlay_least(part->s_end, sequence.count), most = group_tokens(work);
+    const size_t end = inlay_min(part->s_end, sequence.count), most = group_tokens(work);
     size_t prefetched = sequence.first + part->s;
     struct inlay_position_counter counter = inlay_count_positions(work, b);
     struct inlay_group group = {.part = part};
     for (size_t s = part->s; s < end; s += group.count) {
         group.first = sequence.first + s;
-        group.count = inlay_least(end - s, most);
+        group.count = inlay_min(end - s, most);
         prefetched = inlay_prefetch_tokens(part, group.first, group.count, prefetched, sequence.first + end);
         for (size_t i = 0; i < group.count; i++) {
             group.kinds[i] = inlay_row_of(work, group.first + i, &group.rows[i]);
@@ -214,7 +214,7 @@ static void run_sequence(const struct inlay_part *part, size_t b, unsigned char 
                     inlay_position_within(work, inlay_next_position(work, &counter, group.first + i, s + i));
         }
         run_group(&group, inlay_out_of(work, sequence, b, s), buffer);
-        inlay_pace_wrote(part->pace, group.count * work->row_bytes);
+        inlay_part_timer_wrote(part->timer, group.count * work->row_bytes);
     }
 }
 

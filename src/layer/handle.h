@@ -6,7 +6,7 @@
 
 #include "base/arguments.h"
 #include "dispatch/tuning.h"
-#include "learn/learner.h"
+#include "tune/tuner.h"
 
 /* The memory that a layer reads in each call, which no output may overlap: the arrays of three tables, gamma, beta, the
    token mapping and weights, the handle and its sinusoid's handle. The first `of_tables` ranges are those of the
@@ -22,10 +22,10 @@ struct inlay_layer {
     inlay_table tokens, positions, segments;
     struct inlay_layer_reads reads;
     inlay_tuning tuning;
-    size_t row_bytes;              /* of the output; 0 if they overflow */
-    bool special_rows;             /* as in struct inlay_work */
-    struct inlay_learner *learner; /* null: no self-tuning */
-    struct inlay_learner learnt;
+    size_t row_bytes;          /* of the output; 0 if they overflow */
+    bool special_rows;         /* as in struct inlay_work */
+    struct inlay_tuner *tuner; /* null: no self-tuning */
+    struct inlay_tuner own_tuner;
 };
 
 /* Returns the size of the full vocabulary. */

@@ -4,9 +4,9 @@
  */
 #include "base/environment.h"
 #include "base/fpenv.h"
-#include "base/least.h"
 #include "base/line.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "dispatch/dispatch.h"
 #include "layer/handle.h"
 #include "positions/generator.h"
@@ -27,7 +27,7 @@ static size_t cached_rows(const inlay_layer_spec *spec)
         return 0;
     if (spec->cached_positions != INLAY_CACHED_POSITIONS_DEFAULT)
         return spec->cached_positions < INLAY_POSITION_LIMIT ? spec->cached_positions : (size_t)INLAY_POSITION_LIMIT;
-    return inlay_least(default_floats / spec->sinusoid->dim, default_rows);
+    return inlay_min(default_floats / spec->sinusoid->dim, default_rows);
 }
 
 /* Returns the start of a layer's cached rows, aligned to a cache line: rows of whole lines then don't straddle any. */
@@ -48,10 +48,10 @@ static __attribute__((noinline)) void fill_cache(const inlay_layer *layer, size_
     inlay_fpenv_leave(host);
 }
 
-static bool learns(const inlay_layer_spec *spec)
+static bool self_tunes(const inlay_layer_spec *spec)
 {
-    return spec->tuning == NULL && spec->learning == INLAY_LEARNING_ON &&
-           !inlay_environment_is("INLAY_LEARNING", "off");
+    return spec->tuning == NULL && spec->self_tuning == INLAY_SELF_TUNING_ON &&
+           !inlay_environment_is("INLAY_SELF_TUNING", "off");
 }
 
 inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator, inlay_layer **layer)
@@ -86,11 +86,11 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
                         spec->token_mapping != NULL,
         .tuning = spec->tuning != NULL ? *spec->tuning : inlay_tuning_default(),
     };
-    made->learnt.fixed = !learns(spec);
-    made->learner = learns(spec) || (spec->learnt != NULL && spec->tuning == NULL) ? &made->learnt : NULL;
-    if (spec->learnt != NULL)
-        inlay_learner_begin(&made->learnt, spec->learnt);
-    made->spec.learnt = NULL;
+    made->own_tuner.fixed = !self_tunes(spec);
+    made->tuner = self_tunes(spec) || (spec->tuning_state != NULL && spec->tuning == NULL) ? &made->own_tuner : NULL;
+    if (spec->tuning_state != NULL)
+        inlay_tuner_begin(&made->own_tuner, spec->tuning_state);
+    made->spec.tuning_state = NULL;
     made->spec.tokens = &made->tokens;
     made->spec.tuning = &made->tuning;
     if (spec->segments != NULL) {
@@ -117,12 +117,12 @@ void inlay_layer_destroy(inlay_layer *layer)
         layer->allocator.release(layer->allocator.ctx, layer);
 }
 
-inlay_status inlay_layer_learnt(const inlay_layer *layer, inlay_learnt *learnt)
+inlay_status inlay_layer_tuning_state(const inlay_layer *layer, inlay_tuning_state *state)
 {
-    if (layer == NULL || learnt == NULL)
+    if (layer == NULL || state == NULL)
         return INLAY_ERROR_NULL;
-    if (!inlay_struct_known(learnt, sizeof *learnt))
+    if (!inlay_struct_known(state, sizeof *state))
         return INLAY_ERROR_OPTION;
-    inlay_learner_read(&layer->learnt, learnt);
+    inlay_tuner_read(&layer->own_tuner, state);
     return INLAY_OK;
 }

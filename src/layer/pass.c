@@ -29,18 +29,18 @@ static void run_part(struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
     struct inlay_fpenv host = inlay_fpenv_enter();
-    inlay_pace_begin(part->pace, &part->plan->moves.choices);
+    inlay_part_timer_begin(part->timer, &part->plan->moves.choices);
     if (work->batch.offsets != NULL) {
         if (work->batch.padded_length > 0 && work->spec->pooling == INLAY_POOLING_NONE)
             pad(part);
-        part->s_end = inlay_least(part->s_end, work->longest);
-        part->s = inlay_least(part->s, part->s_end);
+        part->s_end = inlay_min(part->s_end, work->longest);
+        part->s = inlay_min(part->s, part->s_end);
     }
     if (part->s < part->s_end || work->spec->pooling != INLAY_POOLING_NONE)
         routes[part->plan->route](part);
     if (part->plan->moves.stream)
         inlay_store_fence();
-    inlay_pace_end(part->pace);
+    inlay_part_timer_end(part->timer);
     inlay_fpenv_leave(host);
 }
 
@@ -49,11 +49,11 @@ static void run_part_of_grid(void *arg, size_t index)
     const struct inlay_plan *plan = arg;
     const size_t sequences = plan->work->batch.sequences;
     const size_t i = index / plan->across_sequences, j = index % plan->across_sequences;
-    struct inlay_pace pace;
+    struct inlay_part_timer timer;
     struct inlay_part part = {
         .work = plan->work,
         .plan = plan,
-        .pace = &pace,
+        .timer = &timer,
         .s = inlay_share_begin(plan->length, plan->across_positions, i),
         .s_end = inlay_share_begin(plan->length, plan->across_positions, i + 1),
         .b = inlay_share_begin(sequences, plan->across_sequences, j),
@@ -66,8 +66,8 @@ void inlay_plan_run(struct inlay_plan *plan, const inlay_executor *executor)
 {
     const size_t parts = plan->across_positions * plan->across_sequences;
     if (parts == 1) {
-        struct inlay_pace pace;
-        struct inlay_part whole = {plan->work, plan, &pace, 0, plan->work->batch.sequences, 0, plan->length};
+        struct inlay_part_timer timer;
+        struct inlay_part whole = {plan->work, plan, &timer, 0, plan->work->batch.sequences, 0, plan->length};
         run_part(&whole);
         return;
     }

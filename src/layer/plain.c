@@ -93,7 +93,7 @@ inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_ty
 inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t n, size_t dim, float scale, void *out,
                          size_t out_stride_bytes, const inlay_executor *executor)
 {
-    const inlay_table rows = inlay_table_of(INLAY_F32, x, n, dim, x_stride_bytes);
+    const inlay_table rows = inlay_table_view(INLAY_F32, x, n, dim, x_stride_bytes);
     const bool in_place = x == out && x_stride_bytes == out_stride_bytes;
     struct inlay_extent written;
     inlay_status status = check_arguments(&rows, in_place, out, n, out_stride_bytes, executor, &written);
@@ -124,7 +124,7 @@ inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, s
     inlay_fault unused;
     if (!inlay_positions_in(start, seq, positions->rows, fault != NULL ? fault : &unused))
         return INLAY_ERROR_POSITION;
-    inlay_table rows = inlay_table_of(INLAY_F32, x, tokens, positions->dim, x_stride_bytes);
+    inlay_table rows = inlay_table_view(INLAY_F32, x, tokens, positions->dim, x_stride_bytes);
     inlay_layer_spec spec = inlay_layer_spec_default(&rows);
     spec.positions = positions;
     spec.stores = INLAY_STORES_CACHED; /* as inlay_scale() in place */

@@ -23,9 +23,9 @@ static const char *general_reason(const struct inlay_work *work, bool in_memory)
            : inlay_drops(work)                             ? "dropout follows the sum"
            : halves && positioned                          ? "outputs have 16 bits, and positions are added"
            : halves && work->special_rows                  ? "outputs have 16 bits, and some tokens have no row"
-           : positioned && positions->type != INLAY_F32    ? "position rows are quantised"
+           : positioned && positions->type != INLAY_F32    ? "position rows are quantized"
            : positioned && positions->extents != NULL      ? "position rows lie in several arrays"
-           : !in_memory && work->tokens->type != INLAY_F32 ? "computed positions are added to quantised rows"
+           : !in_memory && work->tokens->type != INLAY_F32 ? "computed positions are added to quantized rows"
                                                            : NULL;
 }
 
@@ -46,7 +46,7 @@ static void choose_computing(struct inlay_plan *plan, const struct inlay_work *w
 {
     struct inlay_choices *choices = &plan->moves.choices;
     const bool one_sequence_per_part = plan->across_sequences == work->batch.sequences;
-    const size_t least_bytes = inlay_least(work->spec->tuning->compute_bytes, INLAY_LEARN_LEAST_BYTES);
+    const size_t least_bytes = inlay_min(work->spec->tuning->compute_bytes, INLAY_TUNE_MIN_BYTES);
     if (in_memory && (!one_sequence_per_part || work->longest * work->row_bytes <= least_bytes))
         return;
     plan->by_sequence = one_sequence_per_part || work->batch.starts != NULL;
@@ -78,7 +78,7 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
     plan->positions_reason = work->spec->sinusoid != NULL ? "all of them are cached" : "they are learned";
     /* A single sequence uses each position row once: there is no block to keep. */
     if (plan->across_sequences < work->batch.sequences)
-        plan->block_tokens = inlay_most(work->spec->tuning->block_bytes / work->row_bytes, 1);
+        plan->block_tokens = inlay_max(work->spec->tuning->block_bytes / work->row_bytes, 1);
     if (work->spec->sinusoid != NULL)
         choose_computing(plan, work, in_memory);
 }
@@ -93,9 +93,9 @@ static void choose_source(struct inlay_plan *plan, bool in_memory)
     plan->positions = INLAY_POSITIONS_COMPUTED;
     plan->positions_reason = !in_memory         ? "not all of them are cached"
                              : !choices->chosen ? "a part has one sequence, whose rows take more than compute_bytes"
-                             : choices->learns != NULL
-                                 ? "a part has one sequence: the layer learns whether they are read or computed"
-                                 : "a part has one sequence: what the layer has learnt";
+                             : choices->tuned != NULL
+                                 ? "a part has one sequence: self-tuning picks reading or computing"
+                                 : "a part has one sequence: picked by self-tuning";
     if (choices->chosen) /* a call that is timed as a whole and tries reading computes nothing */
         plan->compute_tokens = tries && choices->whole && choices->computes ? SIZE_MAX : INLAY_PART_POSITIONS;
     if (tries && !choices->whole)
@@ -107,7 +107,7 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
     const inlay_stores stores = work->spec->stores;
     const struct inlay_kernels *kernels = plan->moves.kernels;
     const size_t bytes = work->rows * work->row_bytes;
-    plan->epoch.timed = false;
+    plan->store_trial.timed = false;
     plan->moves.stream = inlay_streams(kernels, stores, work->spec->tuning, bytes);
     plan->stores_reason =
         plan->moves.stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
@@ -115,22 +115,22 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
         plan->stores_reason = "this ISA has no others";
     } else if (stores != INLAY_STORES_AUTOMATIC) {
         plan->stores_reason = "the caller chose";
-    } else if (bytes >> INLAY_EPOCH_LEAST_LOG2 != 0 && work->learner != NULL) {
-        plan->epoch = inlay_epoch_begin(work->learner, bytes, plan->moves.stream);
-        plan->moves.stream = plan->epoch.streams;
-        if (plan->epoch.timed)
+    } else if (bytes >> INLAY_EPOCH_LEAST_LOG2 != 0 && work->tuner != NULL) {
+        plan->store_trial = inlay_store_trial_begin(work->tuner, bytes, plan->moves.stream);
+        plan->moves.stream = plan->store_trial.streams;
+        if (plan->store_trial.timed)
             plan->stores_reason = "both kinds of stores are timed";
-        else if (plan->epoch.chosen)
-            plan->stores_reason = "what the layer has learnt of outputs of this size";
+        else if (plan->store_trial.chosen)
+            plan->stores_reason = "picked by self-tuning for outputs of this size";
     }
 }
 
 /* Chooses the prefetch strategy: the caller's, or the tuner's, which starts with inlay_first_strategy() of
    dispatch/tuning.c. Also chooses the width of moves. */
-static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes, bool learns)
+static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes, bool self_tunes)
 {
     struct inlay_choices *choices = &plan->moves.choices;
-    plan->moves.narrow_moves = inlay_moves_narrow(all_bytes);
+    plan->moves.narrow_transfers = inlay_moves_narrow(all_bytes);
     plan->prefetch_reason = work->batch.ids == NULL ? "rows follow each other" : "there is one token";
     if (work->batch.ids == NULL || (work->batch.sequences == 1 && work->longest == 1))
         return;
@@ -142,10 +142,10 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
         prefetch = inlay_first_strategy(work->tokens, row_bytes, all_bytes);
     }
     inlay_choices_begin(choices, prefetch);
-    if (learns && all_bytes >= INLAY_LEARN_LEAST_BYTES && /* saves small calls the division */
-        inlay_learner_join(work->learner, all_bytes, all_bytes / (plan->across_positions * plan->across_sequences),
-                           plan->by_sequence, choices))
-        plan->prefetch_reason = "what the layer has learnt";
+    if (self_tunes && all_bytes >= INLAY_TUNE_MIN_BYTES && /* saves small calls the division */
+        inlay_tuner_join(work->tuner, all_bytes, all_bytes / (plan->across_positions * plan->across_sequences),
+                         plan->by_sequence, choices))
+        plan->prefetch_reason = "picked by self-tuning";
 }
 
 /* Splits along positions first, since parts of the same positions would each read or compute the same position rows. */
@@ -158,13 +158,13 @@ static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work,
     if (parts == 1) /* saves small calls the divisions below */
         return;
     const size_t least_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
-    plan->across_positions = inlay_least(parts, (plan->length + least_rows - 1) / least_rows);
+    plan->across_positions = inlay_min(parts, (plan->length + least_rows - 1) / least_rows);
     plan->parts_reason = "positions are cut first, since sequences share their rows";
     if (work->spec->pooling != INLAY_POOLING_NONE || work->padding_aware) {
         plan->across_positions = 1;
         plan->parts_reason = "a sequence is computed as a whole";
     }
-    plan->across_sequences = inlay_least(parts / plan->across_positions, work->batch.sequences);
+    plan->across_sequences = inlay_min(parts / plan->across_positions, work->batch.sequences);
 }
 
 void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor)
@@ -187,6 +187,6 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);
     /* Timings taken while stores are being tried aren't valid for other stores. */
-    choose_prefetch(plan, work, all_bytes, !(plan->epoch.timed && plan->epoch.index >= INLAY_EPOCH_CALLS));
+    choose_prefetch(plan, work, all_bytes, !(plan->store_trial.timed && plan->store_trial.index >= INLAY_EPOCH_CALLS));
     choose_source(plan, in_memory);
 }

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "layer/work.h"
-#include "tile/moves.h"
+#include "tile/transfer.h"
 
 enum inlay_route {
     INLAY_ROUTE_FAST,    /* tokens * scale + consecutive positions, float32 output: one kernel call per tile */
@@ -23,8 +23,8 @@ enum inlay_position_source {
 
 struct inlay_plan {
     const struct inlay_work *work;
-    struct inlay_moves moves;
-    struct inlay_epoch_call epoch; /* if stores are being tuned; else not timed, and the rest is unset */
+    struct inlay_transfers moves;
+    struct inlay_store_trial_call store_trial; /* if stores are being tuned; else not timed, and the rest is unset */
     const char *stores_reason, *prefetch_reason;
 
     enum inlay_route route;
@@ -54,7 +54,7 @@ void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *wo
 struct inlay_part {
     const struct inlay_work *work;
     const struct inlay_plan *plan;
-    struct inlay_pace *pace;
+    struct inlay_part_timer *timer;
     size_t b, b_end, s, s_end;
 };
 

@@ -33,12 +33,12 @@ static void sum_addresses(struct pooling *pooling, struct inlay_sequence sequenc
     const struct inlay_part *part = pooling->part;
     struct inlay_tile *tile = &pooling->tile;
     for (size_t done = 0, n; done < sequence.count; done += n) {
-        const struct inlay_strategy *strategy = &inlay_strategies[part->pace->prefetch];
+        const struct inlay_strategy *strategy = &inlay_strategies[part->timer->prefetch];
         const size_t token = sequence.first + done;
-        n = done == 0 ? 1 : inlay_least(sequence.count - done, INLAY_BLOCK_ROWS);
+        n = done == 0 ? 1 : inlay_min(sequence.count - done, INLAY_BLOCK_ROWS);
         /* Offsets may have changed since the part started. */
         const size_t left = pooling->end > token + n ? pooling->end - (token + n) : 0;
-        const size_t following = inlay_least(left, strategy->ahead);
+        const size_t following = inlay_min(left, strategy->ahead);
         prefetch_rows(pooling, token, n);
         inlay_row_addresses(part->work, token, n + following, tile->rows);
         for (size_t i = 0; i < n; i++)
@@ -46,7 +46,7 @@ static void sum_addresses(struct pooling *pooling, struct inlay_sequence sequenc
         tile->count = n;
         add_to_sum(tile, done > 0);
         inlay_tile_run_ahead(tile, strategy, following);
-        inlay_pace_wrote(part->pace, n * part->work->row_bytes);
+        inlay_part_timer_wrote(part->timer, n * part->work->row_bytes);
     }
 }
 
@@ -77,7 +77,7 @@ static size_t sum_rows(struct pooling *pooling, struct inlay_sequence sequence)
     }
     if (!weighted && pooled > 1)
         inlay_tile_run(tile);
-    inlay_pace_wrote(pooling->part->pace, sequence.count * work->row_bytes);
+    inlay_part_timer_wrote(pooling->part->timer, sequence.count * work->row_bytes);
     return pooled;
 }
 
@@ -110,7 +110,7 @@ __attribute__((noinline)) void inlay_run_pooled(const struct inlay_part *part)
     const struct inlay_sequence last = inlay_sequence_of(work, part->b_end - 1);
     const bool in_place = work->spec->out_type == INLAY_F32 && !part->plan->moves.stream;
     struct pooling pooling;
-    /* No pace: rows are prefetched across the ends of sequences, which a tile can't do. */
+    /* No timer: rows are prefetched across the ends of sequences, which a tile can't do. */
     inlay_tile_begin(&pooling.tile, &part->plan->moves, NULL, work->tokens, work->spec->scale, work->tokens->dim, true,
                      INLAY_F32);
     pooling.tile.call.stream = false;

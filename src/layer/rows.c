@@ -48,7 +48,7 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
         }
     /* This includes ids that became padding_id above. */
     zeros = zeros || (work->spec->padding_id >= 0 && *id == (uint64_t)work->spec->padding_id &&
-                      work->spec->zero_rows != INLAY_ZERO_ROWS_OWN);
+                      work->spec->zero_rows != INLAY_ZERO_ROWS_TABLE);
     const uint64_t index = mapped(work, *id) - tokens->first_row;
     /* A table without rows that isn't a shard can still have zero rows. */
     if (index >= tokens->rows && (tokens->vocab > 0 || !zeros))
@@ -102,23 +102,23 @@ void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, 
 size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end)
 {
     const struct inlay_work *work = part->work;
-    const struct inlay_strategy *strategy = &inlay_strategies[part->pace->prefetch];
+    const struct inlay_strategy *strategy = &inlay_strategies[part->timer->prefetch];
     const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
     if (!strategy->lines && !strategy->blocks)
         return prefetched;
-    const size_t rows = inlay_most(inlay_block_rows(strategy, row_bytes), count);
+    const size_t rows = inlay_max(inlay_block_rows(strategy, row_bytes), count);
     const size_t ahead = strategy->blocks ? rows : 0;
-    const size_t needed = token + inlay_most(count, ahead + 1);
-    if (prefetched >= inlay_least(end, needed))
+    const size_t needed = token + inlay_max(count, ahead + 1);
+    if (prefetched >= inlay_min(end, needed))
         return prefetched;
-    const size_t next = inlay_least(end, token + ahead + rows);
+    const size_t next = inlay_min(end, token + ahead + rows);
     const bool scaled = inlay_row_formats[work->tokens->type].scales != INLAY_SCALES_NONE;
     const unsigned char *weights = work->spec->token_weights;
     while (prefetched < next) {
         const unsigned char *found[INLAY_BLOCK_ROWS], *scales[INLAY_BLOCK_ROWS];
         size_t n = 0;
         if (weights == NULL && inlay_addresses_suffice(work)) {
-            n = inlay_least(next - prefetched, INLAY_BLOCK_ROWS);
+            n = inlay_min(next - prefetched, INLAY_BLOCK_ROWS);
             inlay_row_addresses(work, prefetched, n, found);
             prefetched += n;
         }
@@ -147,7 +147,7 @@ static void write_zeros(const struct inlay_kernels *kernels, float scale, const 
     for (size_t column = 0; column < columns; column += COLUMNS) {
         const unsigned char *term = position != NULL ? position + column * sizeof(float) : NULL;
         inlay_embed_floats(kernels, (const unsigned char *)zeros, term, out + column * sizeof(float), INLAY_F32,
-                           inlay_least(columns - column, COLUMNS), scale, false);
+                           inlay_min(columns - column, COLUMNS), scale, false);
     }
 }
 

@@ -7,17 +7,17 @@
 #pragma once
 
 #include "base/bits.h"
-#include "base/least.h"
-#include "learn/learner.h"
+#include "base/minmax.h"
 #include "table/element.h"
 #include "table/sequences.h"
+#include "tune/tuner.h"
 
 /* out = cast(dropout(norm(row * scale + position + segment))) */
 struct inlay_work {
     const inlay_layer_spec *spec; /* with a tuning. With a sinusoid, its `positions` are the cached rows, and later rows
                                      are computed */
     const inlay_table *tokens;    /* of the spec */
-    struct inlay_learner *learner; /* of the layer; null: no self-tuning */
+    struct inlay_tuner *tuner;    /* of the layer; null: no self-tuning */
     inlay_batch batch; /* a copy; length is that of each sequence, or of all tokens with offsets. Without ids, token i
                           uses row i */
     unsigned char *out;
@@ -42,7 +42,7 @@ static inline struct inlay_sequence inlay_sequence_of(const struct inlay_work *w
 {
     const struct inlay_sequences sequences = inlay_sequences_of(&work->batch);
     struct inlay_sequence sequence = inlay_sequence_tokens(&sequences, b);
-    sequence.count = inlay_least(sequence.count, work->longest);
+    sequence.count = inlay_min(sequence.count, work->longest);
     return sequence;
 }
 

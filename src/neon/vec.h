@@ -18,7 +18,7 @@ typedef float32x4_t vec;
 typedef float64x2_t vec_double;
 typedef uint8x8_t vec_bytes;
 
-#include "simd/words.h"
+#include "simd/vec_ops.h"
 
 /* These load VEC_LEN elements of a type and convert them to floats, exactly. */
 VEC_INLINE vec vec_load_f16(const unsigned char *from)

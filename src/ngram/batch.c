@@ -4,7 +4,7 @@
  */
 #include "ngram/batch.h"
 
-inlay_status inlay_ngram_describe(struct inlay_ngram_input *input, const inlay_ngram *ngram,
+inlay_status inlay_ngram_validate(struct inlay_ngram_input *input, const inlay_ngram *ngram,
                                   const inlay_ngram_batch *batch, inlay_fault *fault)
 {
     if (ngram == NULL || batch == NULL)

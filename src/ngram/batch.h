@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "base/least.h"
+#include "base/minmax.h"
 #include "ngram/handle.h"
 #include "table/sequences.h"
 
@@ -19,7 +19,7 @@ struct inlay_ngram_input {
 
 /* Checks the struct and counts the tokens. Returns INLAY_OK, INLAY_ERROR_NULL, INLAY_ERROR_OPTION or
    INLAY_ERROR_OVERFLOW, or INLAY_ERROR_OFFSETS with *fault. */
-inlay_status inlay_ngram_describe(struct inlay_ngram_input *input, const inlay_ngram *ngram,
+inlay_status inlay_ngram_validate(struct inlay_ngram_input *input, const inlay_ngram *ngram,
                                   const inlay_ngram_batch *batch, inlay_fault *fault);
 
 /* Checks that all arrays of the batch are valid pointers, and that `written` overlaps none of them, nor the handle or

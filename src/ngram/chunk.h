@@ -19,8 +19,8 @@ struct inlay_ngram_chunk {
 /* Returns how many tokens fit in a chunk, in calls for `columns` columns. */
 static inline size_t inlay_ngram_chunk_tokens(size_t columns)
 {
-    const size_t each = INLAY_NGRAM_ROWS / inlay_least(columns, INLAY_NGRAM_CHUNK);
-    return inlay_least(each / INLAY_NGRAM_LANES * INLAY_NGRAM_LANES, INLAY_NGRAM_TOKENS);
+    const size_t each = INLAY_NGRAM_ROWS / inlay_min(columns, INLAY_NGRAM_CHUNK);
+    return inlay_min(each / INLAY_NGRAM_LANES * INLAY_NGRAM_LANES, INLAY_NGRAM_TOKENS);
 }
 
 /* Computes the rows of up to INLAY_NGRAM_CHUNK columns, from column `first` of the pass on. `places` are those of a
@@ -36,7 +36,7 @@ static inline void inlay_ngram_chunk_hash(struct inlay_ngram_chunk *chunk, const
         .inverses = ngram->inverses + first,
         .tokens = tokens,
         .length = ngram->length,
-        .count = inlay_least(pass->first_column + pass->columns - first, INLAY_NGRAM_CHUNK),
+        .count = inlay_min(pass->first_column + pass->columns - first, INLAY_NGRAM_CHUNK),
         .adds = ngram->adds,
         .rows = chunk->rows,
         .rows_stride = (tokens + INLAY_NGRAM_LANES - 1) / INLAY_NGRAM_LANES * INLAY_NGRAM_LANES,

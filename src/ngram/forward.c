@@ -21,7 +21,7 @@ struct work {
     size_t column, columns;        /* columns of each row in this piece */
     const inlay_table *tile_table; /* the table the tile was begun with; null: no tile begun */
     struct inlay_tile *tile;
-    struct inlay_pace *pace;
+    struct inlay_part_timer *timer;
     unsigned char *buffer;
 };
 
@@ -41,7 +41,7 @@ static void use_table(struct work *work, const inlay_table *table)
         return;
     end_tile(work);
     work->tile_table = table;
-    inlay_tile_begin(work->tile, &work->pass->moves, work->pace, table, gather->lookup.scale, work->columns,
+    inlay_tile_begin(work->tile, &work->pass->moves, work->timer, table, gather->lookup.scale, work->columns,
                      gather->sums, gather->sums ? INLAY_F32 : gather->lookup.out_type);
     if (gather->sums)
         work->tile->call.stream = false;
@@ -120,7 +120,7 @@ static void run_piece(struct work *work, size_t token, size_t end)
     struct inlay_ngram_chunk chunk;
     size_t most = inlay_ngram_chunk_tokens(pass->columns);
     if (work->gather->sums)
-        most = inlay_least(most, INLAY_SUM_FLOATS / work->columns);
+        most = inlay_min(most, INLAY_SUM_FLOATS / work->columns);
     inlay_ngram_walk_begin(&walk, pass->input, token, end);
     for (size_t n; token < end; token += n) {
         bool found[INLAY_NGRAM_TOKENS] = {false};
@@ -143,28 +143,28 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
     const struct inlay_ngram_gather *gather = pass->terms;
     _Alignas(INLAY_CACHE_LINE) unsigned char buffer[INLAY_SUM_BYTES];
     struct inlay_tile tile;
-    struct inlay_pace pace;
-    struct work work = {.pass = pass, .gather = gather, .tile = &tile, .pace = &pace, .buffer = buffer};
-    inlay_pace_begin(&pace, &pass->moves.choices);
-    const size_t piece = gather->sums ? inlay_least(gather->dim, INLAY_SUM_FLOATS) : gather->dim;
+    struct inlay_part_timer timer;
+    struct work work = {.pass = pass, .gather = gather, .tile = &tile, .timer = &timer, .buffer = buffer};
+    inlay_part_timer_begin(&timer, &pass->moves.choices);
+    const size_t piece = gather->sums ? inlay_min(gather->dim, INLAY_SUM_FLOATS) : gather->dim;
     for (work.column = 0; work.column < gather->dim; work.column += piece) {
-        work.columns = inlay_least(gather->dim - work.column, piece);
+        work.columns = inlay_min(gather->dim - work.column, piece);
         run_piece(&work, token, end);
     }
 }
 
 /* Chooses how rows are moved. N-gram tables are large and their rows scattered, so whole rows are prefetched in blocks
    by default. */
-static struct inlay_moves choose_moves(const struct inlay_ngram_gather *gather, size_t tokens)
+static struct inlay_transfers choose_moves(const struct inlay_ngram_gather *gather, size_t tokens)
 {
     const size_t rows = gather->sums ? 1 : gather->lookup.columns;
     const size_t bytes = inlay_product(tokens, rows * gather->row_bytes);
     const inlay_prefetch chosen = gather->tuning.prefetch;
     const bool one_row = tokens == 1 && gather->lookup.columns == 1;
     const struct inlay_kernels *kernels = inlay_dispatch();
-    struct inlay_moves moves = {
+    struct inlay_transfers moves = {
         .kernels = kernels,
-        .narrow_moves = inlay_moves_narrow(bytes),
+        .narrow_transfers = inlay_moves_narrow(bytes),
         .stream = inlay_streams(kernels, gather->lookup.stores, &gather->tuning, bytes),
     };
     inlay_choices_begin(&moves.choices, one_row                              ? INLAY_PREFETCH_NONE
@@ -182,7 +182,7 @@ inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_bat
     struct inlay_ngram_input input;
     struct inlay_ngram_gather gather;
     struct inlay_extent written = {0, 0};
-    inlay_status status = inlay_ngram_describe(&input, ngram, batch, fault);
+    inlay_status status = inlay_ngram_validate(&input, ngram, batch, fault);
     if (status == INLAY_OK)
         status = inlay_ngram_check_lookup(ngram, lookup, &gather);
     if (status == INLAY_OK)

@@ -33,13 +33,13 @@ static size_t write_history(const struct inlay_ngram_input *input, size_t b, con
                             unsigned char *out)
 {
     const size_t places = input->ngram->length - 1, id_bytes = inlay_id_bytes(input->batch.id_type);
-    unsigned char ids[INLAY_NGRAM_LENGTH_MOST * sizeof(int64_t)] = {0};
+    unsigned char ids[INLAY_NGRAM_MAX_LENGTH * sizeof(int64_t)] = {0};
     struct inlay_sequence sequence = inlay_sequence_tokens(&input->sequences, b);
     if (accepted != NULL) {
         const uint64_t count = inlay_load_once((uint64_t)inlay_id_at(accepted, INLAY_ID_I64, b));
         sequence.count = count < sequence.count ? (size_t)count : sequence.count;
     }
-    const size_t taken = inlay_least(sequence.count, places), end = sequence.first + sequence.count;
+    const size_t taken = inlay_min(sequence.count, places), end = sequence.first + sequence.count;
     const struct inlay_sequence past = inlay_ngram_past_of(input, b, places - taken);
     copy_ids(ids + (places - taken - past.count) * id_bytes, input->batch.history, past.first, past.count, id_bytes);
     copy_ids(ids + (places - taken) * id_bytes, input->batch.ids, end - taken, taken, id_bytes);
@@ -66,7 +66,7 @@ inlay_status inlay_ngram_history(const inlay_ngram *ngram, const inlay_ngram_bat
     fault = fault != NULL ? fault : &unused;
     struct inlay_ngram_input input;
     struct inlay_extent ids, lengths = {0, 0};
-    inlay_status status = inlay_ngram_describe(&input, ngram, batch, fault);
+    inlay_status status = inlay_ngram_validate(&input, ngram, batch, fault);
     if (status != INLAY_OK || input.sequences.count == 0)
         return status;
     const size_t places = ngram->length - 1, sequences = input.sequences.count;

@@ -95,7 +95,7 @@ inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngram_batch *
     fault = fault != NULL ? fault : &unused;
     struct inlay_ngram_input input;
     struct inlay_extent written = {0, 0};
-    inlay_status status = inlay_ngram_describe(&input, ngram, batch, fault);
+    inlay_status status = inlay_ngram_validate(&input, ngram, batch, fault);
     if (status == INLAY_OK)
         status = inlay_ngram_check_columns(ngram, first_column, &columns);
     if (status == INLAY_OK && !rows_fit(ngram, first_column, columns, out_type))

@@ -101,7 +101,7 @@ inlay_status inlay_ngram_check_output(const struct inlay_ngram_gather *gather, c
     /* Either the rows of a token are contiguous, or those of a column. */
     if (bytes_of_rows(gather->lookup.columns, row, column_stride_bytes, &bytes) && bytes <= token_stride_bytes)
         return inlay_check_rows(out, tokens, bytes, token_stride_bytes, written);
-    if (bytes_of_rows(inlay_most(tokens, 1), row, token_stride_bytes, &bytes))
+    if (bytes_of_rows(inlay_max(tokens, 1), row, token_stride_bytes, &bytes))
         return inlay_check_rows(out, tokens > 0 ? gather->lookup.columns : 0, bytes, column_stride_bytes, written);
     return INLAY_ERROR_STRIDE;
 }

@@ -23,15 +23,15 @@ static inlay_status check_optional(const int64_t *ids, size_t count)
    are copied. */
 static inlay_status check_ngram_spec(const inlay_ngram_spec *spec)
 {
-    const uint64_t vocab_most = UINT64_C(1) << 31;
+    const uint64_t max_vocab = UINT64_C(1) << 31;
     struct inlay_extent read;
     if (spec == NULL)
         return INLAY_ERROR_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec) || spec->vocab < 1 || spec->vocab > vocab_most || spec->length < 1 ||
-        spec->length > INLAY_NGRAM_LENGTH_MOST ||
+    if (!inlay_struct_known(spec, sizeof *spec) || spec->vocab < 1 || spec->vocab > max_vocab || spec->length < 1 ||
+        spec->length > INLAY_NGRAM_MAX_LENGTH ||
         (spec->mix != INLAY_NGRAM_MIX_XOR && spec->mix != INLAY_NGRAM_MIX_ADD) || spec->zero_is_none > 1 ||
-        spec->vectors < 1 || spec->vectors > INLAY_NGRAM_COLUMNS_MOST || spec->column_count < 1 ||
-        spec->column_count > INLAY_NGRAM_COLUMNS_MOST)
+        spec->vectors < 1 || spec->vectors > INLAY_NGRAM_MAX_COLUMNS || spec->column_count < 1 ||
+        spec->column_count > INLAY_NGRAM_MAX_COLUMNS)
         return INLAY_ERROR_OPTION;
     inlay_status status = check_optional(spec->resets, spec->reset_count);
     if (status == INLAY_OK)

@@ -13,7 +13,7 @@ inlay_status inlay_ngram_check_columns(const inlay_ngram *ngram, size_t first_co
     if (first_column >= ngram->column_count)
         return INLAY_ERROR_OPTION;
     const size_t rest = ngram->column_count - first_column;
-    if (*columns == INLAY_NGRAM_COLUMNS_REST)
+    if (*columns == INLAY_NGRAM_ALL_COLUMNS)
         *columns = rest;
     return *columns >= 1 && *columns <= rest ? INLAY_OK : INLAY_ERROR_OPTION;
 }
@@ -32,6 +32,6 @@ static void run_tokens(void *arg, size_t index)
 void inlay_ngram_run(struct inlay_ngram_pass *pass, size_t row_bytes, const inlay_executor *executor)
 {
     const size_t tokens = pass->input->tokens;
-    pass->parts = inlay_least(inlay_parts(executor, inlay_product(tokens, row_bytes)), tokens);
+    pass->parts = inlay_min(inlay_parts(executor, inlay_product(tokens, row_bytes)), tokens);
     inlay_run_parts(executor, pass->parts, run_tokens, pass);
 }

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "ngram/batch.h"
-#include "tile/moves.h"
+#include "tile/transfer.h"
 
 struct inlay_ngram_pass {
     const struct inlay_ngram_input *input;
@@ -15,11 +15,11 @@ struct inlay_ngram_pass {
     size_t token_stride_bytes;
     const void *terms; /* argument of `run` */
     void (*run)(const struct inlay_ngram_pass *pass, size_t token, size_t end);
-    struct inlay_moves moves;
+    struct inlay_transfers moves;
     size_t parts; /* set by inlay_ngram_run() */
 };
 
-/* Checks a range of columns. Replaces INLAY_NGRAM_COLUMNS_REST in *columns by their number. Returns INLAY_OK or
+/* Checks a range of columns. Replaces INLAY_NGRAM_ALL_COLUMNS in *columns by their number. Returns INLAY_OK or
    INLAY_ERROR_OPTION. */
 inlay_status inlay_ngram_check_columns(const inlay_ngram *ngram, size_t first_column, size_t *columns);
 

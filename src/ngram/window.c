@@ -16,7 +16,7 @@ static inline uint32_t append(struct inlay_ngram_walk *walk, size_t id)
         word = inlay_load_once((uint64_t)inlay_id_at(ngram->token_map, INLAY_ID_U32, id));
     walk->words[walk->count++] = (uint32_t)word;
     const uint32_t places = inlay_ngram_in(ngram->masks, id) ? 0 : walk->unblocked + 1;
-    walk->unblocked = inlay_ngram_in(ngram->resets, id) ? 0 : (uint32_t)inlay_least(places, ngram->length - 1);
+    walk->unblocked = inlay_ngram_in(ngram->resets, id) ? 0 : (uint32_t)inlay_min(places, ngram->length - 1);
     return places;
 }
 
@@ -29,9 +29,9 @@ static void begin_sequence(struct inlay_ngram_walk *walk)
     const bool last = walk->sequence + 1 >= sequences->count;
     const size_t end = last ? input->tokens : inlay_first_token(sequences, walk->sequence + 1);
     /* Offsets may have changed since validation; the walk still makes progress. */
-    walk->sequence_end = inlay_most(end, walk->token + 1);
+    walk->sequence_end = inlay_max(end, walk->token + 1);
     const size_t places = input->ngram->length - 1;
-    const size_t before = first < walk->token ? inlay_least(walk->token - first, places) : 0;
+    const size_t before = first < walk->token ? inlay_min(walk->token - first, places) : 0;
     walk->count = 0;
     walk->unblocked = 0;
     const struct inlay_sequence past = inlay_ngram_past_of(input, walk->sequence, places - before);
@@ -122,7 +122,7 @@ static void append_windows(struct inlay_ngram_walk *walk, size_t n)
 
 size_t inlay_ngram_walk_next(struct inlay_ngram_walk *walk, size_t most)
 {
-    const size_t places = walk->input->ngram->length - 1, n = inlay_least(walk->end - walk->token, most);
+    const size_t places = walk->input->ngram->length - 1, n = inlay_min(walk->end - walk->token, most);
     if (walk->count > places) {
         memmove(walk->words, walk->words + walk->count - places, places * sizeof *walk->words);
         walk->count = places;

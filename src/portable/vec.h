@@ -23,7 +23,7 @@ typedef float vec __attribute__((vector_size(16)));
 typedef double vec_double __attribute__((vector_size(16)));
 typedef int32_t vec_bytes __attribute__((vector_size(16)));
 
-#include "simd/words.h"
+#include "simd/vec_ops.h"
 
 /* Selects bitwise: a where `by` is 1, b where it is 0. */
 VEC_INLINE vec_bits vec_choose(vec_bits by, vec_bits a, vec_bits b)

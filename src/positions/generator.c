@@ -7,8 +7,8 @@
 #include "positions/generator.h"
 
 #include "base/bits.h"
-#include "base/least.h"
 #include "base/line.h"
+#include "base/minmax.h"
 #include "positions/list.h"
 #include "table/element.h"
 
@@ -77,7 +77,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
     const inlay_sinusoid *sinusoid = generator->sinusoid;
     struct inlay_real x = inlay_real_of(position);
     for (size_t done = 0; done < generator->pairs; done += BLOCK) {
-        size_t pairs = inlay_least(generator->pairs - done, BLOCK), first = generator->first + done;
+        size_t pairs = inlay_min(generator->pairs - done, BLOCK), first = generator->first + done;
         if (sinusoid->angles != NULL)
             inlay_angles_compute(sinusoid->angles, sinusoid->factors + first, pairs, position, angles);
         for (size_t i = 0; i < pairs; i++) {
@@ -260,7 +260,7 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         tile.rows = 0;
         /* A list may change concurrently: each position is loaded once. */
         if (generator->direct) {
-            tile.rows = whole_positions(generator, inlay_least(n - done, INLAY_GENERATOR_ROWS), positions);
+            tile.rows = whole_positions(generator, inlay_min(n - done, INLAY_GENERATOR_ROWS), positions);
             position = positions[0];
         } else {
             position = position_of_row(generator, generator->row);
@@ -274,7 +274,7 @@ static void generate(struct inlay_generator *generator, const struct inlay_place
         } else {
             if (generator->rows_left == 0)
                 anchor(generator, position);
-            tile.rows = inlay_least(inlay_least(n - done, generator->rows_left), INLAY_GENERATOR_ROWS);
+            tile.rows = inlay_min(inlay_min(n - done, generator->rows_left), INLAY_GENERATOR_ROWS);
             run_tile(generator, &tile);
             generator->rows_left -= tile.rows;
         }
@@ -327,7 +327,7 @@ static __attribute__((noinline)) void fill_through_buffer(struct inlay_generator
     size_t element = inlay_type_bytes(generator->type);
     struct inlay_placement piece = inlay_sinusoid_in_piece(generator->sinusoid, generator->first, generator->pairs);
     for (size_t done = 0; done < n; done += INLAY_PIECE_ROWS) {
-        size_t rows = inlay_least(n - done, INLAY_PIECE_ROWS);
+        size_t rows = inlay_min(n - done, INLAY_PIECE_ROWS);
         inlay_generator_rows(generator, &piece, rows, buffer[0], sizeof *buffer, NULL);
         for (size_t row = 0; row < rows; row++)
             for (int i = 0; i < piece.runs; i++) {
@@ -351,7 +351,7 @@ void inlay_sinusoid_fill(const struct inlay_kernels *kernels, const inlay_sinuso
     const bool recipe = sinusoid->angles != NULL, buffered = recipe && (stream || type != INLAY_F32);
     size_t first = 0;
     do { /* once even for dim 1, which has no pairs */
-        size_t pairs = inlay_least(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
+        size_t pairs = inlay_min(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         struct inlay_placement row = inlay_sinusoid_in_row(sinusoid, first, pairs);
         bool aligned = on_lines(&row, type, out, out_stride_bytes);
         inlay_generator_start(&generator, kernels, sinusoid, first, pairs, type, positions, n);

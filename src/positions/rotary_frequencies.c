@@ -112,7 +112,7 @@ static inlay_status check_rotary(const inlay_rotary_spec *spec, const double *in
 {
     if (spec == NULL || inv_freq == NULL || attention_factor == NULL)
         return INLAY_ERROR_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || spec->reserved_too != 0)
+    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || spec->reserved2 != 0)
         return INLAY_ERROR_OPTION;
     if (spec->dim == 0 || spec->dim % 2 != 0 || spec->dim > INT32_MAX)
         return INLAY_ERROR_SHAPE;

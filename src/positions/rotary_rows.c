@@ -3,8 +3,8 @@
  * Rotary tables: the entries of a sinusoid as a table of cosines and a table of sines.
  */
 #include "base/executor.h"
-#include "base/least.h"
 #include "base/line.h"
+#include "base/minmax.h"
 #include "positions/rows.h"
 #include "table/element.h"
 
@@ -42,12 +42,12 @@ static void fill_rotary(const struct inlay_rows *rows)
     size_t element = inlay_type_bytes(rows->type), half = sinusoid->pairs;
     struct inlay_generator generator;
     for (size_t first = 0; first < half; first += INLAY_GENERATOR_PAIRS) {
-        size_t pairs = inlay_least(half - first, INLAY_GENERATOR_PAIRS);
+        size_t pairs = inlay_min(half - first, INLAY_GENERATOR_PAIRS);
         /* The buffer has sines, then cosines, regardless of the sinusoid's layout. */
         const struct inlay_placement piece = {.cos = pairs, .sines = pairs, .cosines = pairs, .columns = 2 * pairs};
         inlay_generator_start(&generator, rows->kernels, sinusoid, first, pairs, rows->type, rows->positions, rows->n);
         for (size_t done = 0; done < rows->n; done += INLAY_PIECE_ROWS) {
-            size_t some = inlay_least(rows->n - done, INLAY_PIECE_ROWS);
+            size_t some = inlay_min(rows->n - done, INLAY_PIECE_ROWS);
             inlay_generator_rows(&generator, &piece, some, buffer[0], sizeof *buffer, NULL);
             for (size_t row = 0; row < some; row++) {
                 size_t at = (done + row) * rows->out_stride_bytes;

@@ -7,7 +7,7 @@
 
 #include "base/executor.h"
 #include "base/fpenv.h"
-#include "base/least.h"
+#include "base/minmax.h"
 #include "dispatch/dispatch.h"
 #include "positions/list.h"
 #include "table/element.h"
@@ -33,7 +33,7 @@ static void fill_part(void *arg, size_t index)
     const struct inlay_rows *all = arg;
     size_t first = inlay_share_begin(all->blocks, all->parts, index) * INLAY_ANCHOR_ROWS;
     size_t end = inlay_share_begin(all->blocks, all->parts, index + 1) * INLAY_ANCHOR_ROWS;
-    const struct inlay_rows part = rows_between(all, first, inlay_least(end, all->n));
+    const struct inlay_rows part = rows_between(all, first, inlay_min(end, all->n));
     struct inlay_fpenv host = inlay_fpenv_enter();
     part.fill(&part);
     if (part.stream)
@@ -46,7 +46,7 @@ static void run_rows(struct inlay_rows *rows, const inlay_executor *executor)
 {
     size_t bytes = rows->n * rows->sinusoid->dim * inlay_type_bytes(rows->type);
     rows->blocks = (rows->n + INLAY_ANCHOR_ROWS - 1) / INLAY_ANCHOR_ROWS;
-    rows->parts = inlay_least(inlay_parts(executor, bytes), rows->blocks);
+    rows->parts = inlay_min(inlay_parts(executor, bytes), rows->blocks);
     rows->kernels = inlay_dispatch();
     const inlay_tuning tuning = inlay_tuning_default();
     rows->stream = rows->kernels->streams && rows->sin == NULL && bytes > tuning.stream_bytes;

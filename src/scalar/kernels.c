@@ -383,7 +383,7 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
         if (tile->norm == INLAY_NORM_LAYER) {
             mean = sum_of(row, tile->columns, false, 0) / columns;
             variance = variance - mean * mean;
-            if (variance < mean * mean * INLAY_NORM_CANCELLED)
+            if (variance < mean * mean * INLAY_NORM_CANCELED)
                 variance = sum_of(row, tile->columns, true, mean) / columns;
         }
         double factor = 1 / square_root(variance + (double)tile->epsilon);

@@ -15,8 +15,8 @@
  */
 
 enum {
-    E4M3_EXPONENT_LEAST = 127 - 50,
-    E4M3_EXPONENT_MOST = 127 + 50,
+    MIN_E4M3_EXPONENT = 127 - 50,
+    MAX_E4M3_EXPONENT = 127 + 50,
 };
 
 /* The bfloat16 bits of the products of codes 0 to 15 with a row's factor and the scale; valid if both are `moderate`.
@@ -30,7 +30,7 @@ struct e4m3_table {
 /* True if a float's exponent is in the range above. Excludes infinities, NaNs, zeros and subnormals. */
 VEC_INLINE bool e4m3_moderate(uint32_t bits)
 {
-    return (bits >> 23 & 0xff) - E4M3_EXPONENT_LEAST <= E4M3_EXPONENT_MOST - E4M3_EXPONENT_LEAST;
+    return (bits >> 23 & 0xff) - MIN_E4M3_EXPONENT <= MAX_E4M3_EXPONENT - MIN_E4M3_EXPONENT;
 }
 
 /* Fills the table for a row's terms and the scale of the call, with the same arithmetic as other types. Keeps the
@@ -68,7 +68,7 @@ VEC_INLINE bool e4m3_line(inlay_element_type type, struct vec_table words, const
 {
     const uint32_t e = type == INLAY_E4M3_E8M0 ? row->scales[block] : 127;
     const unsigned char *from = quantized_block(type, row, block);
-    if (e - E4M3_EXPONENT_LEAST > E4M3_EXPONENT_MOST - E4M3_EXPONENT_LEAST)
+    if (e - MIN_E4M3_EXPONENT > MAX_E4M3_EXPONENT - MIN_E4M3_EXPONENT)
         return false;
     const vec_half_bits power = (vec_half_bits){0} + (uint16_t)((e - 127) << 7);
     vec_half_bits seen = {0};

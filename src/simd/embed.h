@@ -193,7 +193,7 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
 VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_terms terms)
 {
     const struct inlay_embed_tile tile = *callers;
-    const bool narrow_moves = tile.narrow_moves && SPAN_LEN < VEC_LEN && terms.type == INLAY_F32;
+    const bool narrow_transfers = tile.narrow_transfers && SPAN_LEN < VEC_LEN && terms.type == INLAY_F32;
     struct embed_held held;
     held.streamed = held.full = 0;
     held.end = NULL;
@@ -211,7 +211,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         }
         if (stream)
             embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held, beside);
-        else if (narrow_moves)
+        else if (narrow_transfers)
             embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_SPANS, beside);
         else
             embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_VECTORS, beside);

@@ -7,7 +7,7 @@
  * Lanes are tokens. The remainder of a sum x, -2^63 <= x < 2^63, modulo m is computed from a quotient in double: q is x
  * * (1 / m), rounded to an integer by adding NGRAM_TO_INTEGER. Let u = 2^-53. The conversion of x, 1 / m and (if fma
  * rounds twice) the product each have a relative error of at most u. So the product's error is less than 3.01 u 2^63 /
- * m = 3.01 * 2^10 / m, which is below 0.38 for m >= INLAY_NGRAM_LANES_LEAST. |x / m| <= 2^50, so the sum is in [2^52,
+ * m = 3.01 * 2^10 / m, which is below 0.38 for m >= INLAY_NGRAM_MIN_LANES. |x / m| <= 2^50, so the sum is in [2^52,
  * 2^53], where doubles are integers, and its rounding error is at most 1/2. Hence |q - x / m| < 1, and r = x - q m is
  * in (-m, m).
  *
@@ -96,7 +96,7 @@ VEC_INLINE void ngram_tile(const struct inlay_ngram_tile *callers, bool adds)
         uint64_t *rows = tile.rows + c * tile.rows_stride;
         if (mixed < column->length)
             ngram_mix(&tile, tile.multipliers + column->vector * tile.length, mixed, column->length, &sums, adds);
-        if (column->modulus >= INLAY_NGRAM_LANES_LEAST && column->modulus < INLAY_NGRAM_LANES_LIMIT)
+        if (column->modulus >= INLAY_NGRAM_MIN_LANES && column->modulus < INLAY_NGRAM_LANES_LIMIT)
             ngram_reduce(&sums, column, tile.inverses[c], tile.tokens, rows);
         else
             ngram_reduce_each(&sums, column, tile.tokens, rows);

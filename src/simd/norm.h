@@ -88,7 +88,7 @@ VEC_INLINE struct norm_row norm_row(const unsigned char *row, size_t columns, fl
     double mean = sums.values / (double)columns, variance = sums.squares / (double)columns;
     if (centered) {
         variance = variance - mean * mean;
-        if (variance < mean * mean * INLAY_NORM_CANCELLED)
+        if (variance < mean * mean * INLAY_NORM_CANCELED)
             variance = norm_deviations(row, columns, mean) / (double)columns;
     }
     return (struct norm_row){mean, 1 / __builtin_sqrt(variance + (double)epsilon)};

@@ -59,7 +59,7 @@ const char *inlay_element_type_name(inlay_element_type type, size_t index)
     return (unsigned)type < INLAY_ELEMENT_TYPES && index < most ? inlay_row_formats[type].names[index] : NULL;
 }
 
-inlay_element_type inlay_element_type_named(const char *text)
+inlay_element_type inlay_element_type_from_name(const char *text)
 {
     for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
         for (const char *const *name = inlay_row_formats[type].names; *name != NULL; name++)

@@ -279,7 +279,7 @@ inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_sto
         return INLAY_ERROR_NULL;
     if (!inlay_struct_known(to, sizeof *to))
         return INLAY_ERROR_OPTION;
-    inlay_table made = inlay_table_of(to->type, to->data, from->rows, from->dim, to->stride_bytes);
+    inlay_table made = inlay_table_view(to->type, to->data, from->rows, from->dim, to->stride_bytes);
     made.group = to->group;
     made.scales = to->scales;
     made.zeros = to->zeros;

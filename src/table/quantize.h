@@ -93,11 +93,11 @@ static inline double magnitude_of(struct range range)
 /* Returns the 8-bit float (E4M3) nearest to x, ties to even, |x| < 464. The sign of zero is kept. */
 static inline unsigned char inlay_e4m3_of(double x)
 {
-    enum { LEAST_EXPONENT = -6, FRACTION_BITS = 3 };
+    enum { MIN_EXPONENT = -6, FRACTION_BITS = 3 };
     const double magnitude = x < 0 ? -x : x;
-    const int exponent = exponent_of(magnitude), unit = exponent > LEAST_EXPONENT ? exponent : LEAST_EXPONENT;
+    const int exponent = exponent_of(magnitude), unit = exponent > MIN_EXPONENT ? exponent : MIN_EXPONENT;
     /* The leading bit of a normal number adds one to the exponent field, and a carry adds another one. */
-    double bits = nearest(magnitude * power_of_two(FRACTION_BITS - unit)) + 8 * (double)(unit - LEAST_EXPONENT);
+    double bits = nearest(magnitude * power_of_two(FRACTION_BITS - unit)) + 8 * (double)(unit - MIN_EXPONENT);
     return (unsigned char)((unsigned)bits | (unsigned)(inlay_bits_f64(x) >> 63 << 7));
 }
 

@@ -4,7 +4,7 @@
  */
 #include "table/view.h"
 
-#include "base/least.h"
+#include "base/minmax.h"
 
 #include <string.h>
 
@@ -118,7 +118,7 @@ bool inlay_table_overlaps(struct inlay_extent a, const inlay_table *table)
     const struct row_sizes sizes = sizes_of(table);
     bool overlaps =
         inlay_extents_overlap(a, inlay_bytes_at(table->extents, table->extent_count * sizeof *table->extents));
-    const size_t count = inlay_most(table->extent_count, 1);
+    const size_t count = inlay_max(table->extent_count, 1);
     for (size_t i = 0; i < count && !overlaps; i++) {
         struct inlay_table_arrays arrays = {0};
         check_extent(table, &sizes, i, &arrays);

@@ -26,20 +26,20 @@ void inlay_prefetch_rows(const struct inlay_strategy *strategy, const unsigned c
         if (strategy->blocks)
             inlay_prefetch_lines(rows[i], row_bytes, false);
         else
-            inlay_prefetch_lines(rows[i], inlay_least(row_bytes, INLAY_LINES * INLAY_CACHE_LINE), true);
+            inlay_prefetch_lines(rows[i], inlay_min(row_bytes, INLAY_LINES * INLAY_CACHE_LINE), true);
     }
 }
 
 static void use_strategy(struct inlay_tile *tile)
 {
-    tile->strategy = &inlay_strategies[tile->pace != NULL ? tile->pace->prefetch : INLAY_PREFETCH_NONE];
+    tile->strategy = &inlay_strategies[tile->timer != NULL ? tile->timer->prefetch : INLAY_PREFETCH_NONE];
     tile->block = inlay_block_rows(tile->strategy, tile->row_bytes);
     /* Blocks are short enough to check the clock between them. */
-    if (tile->pace != NULL && tile->pace->choices->learns != NULL)
-        tile->block = inlay_least(tile->block, inlay_most(INLAY_LEARN_PART_BYTES / 2 / tile->out_bytes, 1));
+    if (tile->timer != NULL && tile->timer->choices->tuned != NULL)
+        tile->block = inlay_min(tile->block, inlay_max(INLAY_TUNE_PART_BYTES / 2 / tile->out_bytes, 1));
 }
 
-void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, struct inlay_pace *pace,
+void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *moves, struct inlay_part_timer *timer,
                       const inlay_table *table, float scale, size_t columns, bool positioned,
                       inlay_element_type out_type)
 {
@@ -53,11 +53,11 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, 
     tile->call.columns = columns;
     tile->call.scale = scale;
     tile->call.stream = moves->stream;
-    tile->call.narrow_moves = moves->narrow_moves;
+    tile->call.narrow_transfers = moves->narrow_transfers;
     tile->kernel = moves->kernels->embed;
     tile->begin = tile->count = 0;
     tile->waits = false;
-    tile->pace = pace;
+    tile->timer = timer;
     tile->row_bytes = inlay_table_row_bytes(table->type, columns);
     tile->out_bytes = columns * inlay_type_bytes(out_type);
     use_strategy(tile);
@@ -72,8 +72,8 @@ bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b)
    then the first rows of the next block, which starts at row `follows` and has `following` rows so far. */
 static void run_block(struct inlay_tile *tile, size_t begin, size_t count, size_t follows, size_t following)
 {
-    const unsigned char *next[INLAY_BLOCK_ROWS + INLAY_AHEAD_MOST];
-    const size_t ahead = tile->strategy->ahead, after = inlay_least(ahead, following);
+    const unsigned char *next[INLAY_BLOCK_ROWS + INLAY_MAX_AHEAD];
+    const size_t ahead = tile->strategy->ahead, after = inlay_min(ahead, following);
     if (ahead > 0) {
         memcpy(next, tile->rows + begin, count * sizeof *next);
         memcpy(next + count, tile->rows + follows, after * sizeof *next);
@@ -111,7 +111,7 @@ static size_t run_waiting(struct inlay_tile *tile, size_t following)
 
 /* Processes the block just filled. Prefetches its rows, if the strategy does that before the kernel, and runs the
    kernel on the other block if that one waits. Then runs it on this block too, unless this block may wait. Reports the
-   written bytes to the pace. */
+   written bytes to the timer. */
 static void take_block(struct inlay_tile *tile, bool may_wait)
 {
     const unsigned char *const *scales = tile->call.scales != NULL ? tile->scales + tile->begin : NULL;
@@ -126,7 +126,7 @@ static void take_block(struct inlay_tile *tile, bool may_wait)
         rows += tile->count;
     }
     tile->count = 0;
-    if (tile->pace != NULL && rows > 0 && inlay_pace_wrote(tile->pace, rows * tile->out_bytes)) {
+    if (tile->timer != NULL && rows > 0 && inlay_part_timer_wrote(tile->timer, rows * tile->out_bytes)) {
         run_waiting(tile, 0); /* the next strategy's blocks have another size */
         tile->begin = 0;
         use_strategy(tile);

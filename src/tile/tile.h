@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "base/least.h"
+#include "base/minmax.h"
 #include "table/view.h"
-#include "tile/moves.h"
+#include "tile/transfer.h"
 
 /* Capacity in tokens: two blocks. */
 enum { INLAY_TILE_TOKENS = 2 * INLAY_BLOCK_ROWS };
@@ -20,7 +20,7 @@ _Static_assert(INLAY_SUM_FLOATS % INLAY_COLUMN_STEP == 0, "long rows are split a
 struct inlay_tile {
     struct inlay_embed_tile call; /* the kernel's argument; points to the arrays below */
     void (*kernel)(const struct inlay_embed_tile *tile);
-    struct inlay_pace *pace; /* selects what is prefetched; null: no prefetching */
+    struct inlay_part_timer *timer; /* selects what is prefetched; null: no prefetching */
     const struct inlay_strategy *strategy;
     size_t row_bytes;    /* bytes of a row's columns */
     size_t out_bytes;    /* bytes of their output */
@@ -37,7 +37,7 @@ struct inlay_tile {
 
 /* Initializes an empty tile for rows table[id] * scale, `columns` of each, plus positions[i] if `positioned`, written
    as `out_type`. */
-void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_moves *moves, struct inlay_pace *pace,
+void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *moves, struct inlay_part_timer *timer,
                       const inlay_table *table, float scale, size_t columns, bool positioned,
                       inlay_element_type out_type);
 
@@ -51,7 +51,7 @@ void inlay_tile_next(struct inlay_tile *tile);
 /* Runs the kernel on all rows of the tile and empties it. */
 void inlay_tile_run(struct inlay_tile *tile);
 
-/* Does the same for a tile without a pace, using `strategy` to prefetch ahead. `following` more rows come after those
+/* Does the same for a tile without a timer, using `strategy` to prefetch ahead. `following` more rows come after those
    of the tile. */
 void inlay_tile_run_ahead(struct inlay_tile *tile, const struct inlay_strategy *strategy, size_t following);
 
@@ -64,7 +64,7 @@ void inlay_prefetch_rows(const struct inlay_strategy *strategy, const unsigned c
 static inline size_t inlay_block_rows(const struct inlay_strategy *strategy, size_t row_bytes)
 {
     if (strategy->blocks)
-        return inlay_most(inlay_least(INLAY_BLOCK_BYTES / row_bytes, INLAY_BLOCK_ROWS), 1);
+        return inlay_max(inlay_min(INLAY_BLOCK_BYTES / row_bytes, INLAY_BLOCK_ROWS), 1);
     return strategy->lines ? INLAY_LINES_ROWS : INLAY_BLOCK_ROWS;
 }
 

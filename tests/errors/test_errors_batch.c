@@ -317,7 +317,7 @@ START_TEST(outputs_over_inputs)
         const size_t data = 4 * row_bytes, zeros = kinds[kind].zeros;
         const size_t bytes[ARRAYS] = {data, 48, zeros, 3 * WIDE_BYTES, 2 * WIDE_BYTES, WIDE_BYTES, WIDE_BYTES, 4, 4,
                                       4,    16, 4};
-        inlay_table tokens = inlay_table_of(kinds[kind].type, at[DATA], 4, WIDE, row_bytes);
+        inlay_table tokens = inlay_table_view(kinds[kind].type, at[DATA], 4, WIDE, row_bytes);
         tokens.group = 32;
         tokens.scales = at[SCALES];
         tokens.zeros = at[ZEROS];

@@ -127,7 +127,7 @@ START_TEST(mappings_and_weights)
     EXPECT_SPEC(INLAY_ERROR_OPTION, token_mapping_length, 1);
     EXPECT_SPEC(INLAY_ERROR_OPTION, token_mapping_type, INLAY_ID_I32);
     EXPECT_SPEC(INLAY_ERROR_OPTION, token_weights_length, ROWS);
-    EXPECT_SPEC(INLAY_ERROR_OPTION, learning, INLAY_LEARNING_OFF + 1);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, self_tuning, INLAY_SELF_TUNING_OFF + 1);
     spec.token_mapping = rows;
     spec.token_mapping_type = INLAY_ID_I32;
     spec.token_mapping_length = 12;

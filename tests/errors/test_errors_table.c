@@ -194,7 +194,7 @@ START_TEST(quantized_views)
         bool grouped = is_grouped(type), scaled = row_scale_bytes(type, 256, 32) > 0;
         bool blocks = grouped || whole_columns(type) > 1;
         size_t row_bytes = inlay_table_row_bytes(type, 256);
-        inlay_table view = inlay_table_of(type, bytes, 2, 256, row_bytes);
+        inlay_table view = inlay_table_view(type, bytes, 2, 256, row_bytes);
         view.group = grouped ? 32 : 0;
         view.scales = scaled ? bytes : NULL;
         expect_tokens(view, INLAY_OK);
@@ -242,7 +242,7 @@ END_TEST
 START_TEST(extents_of_tables)
 {
     inlay_table_extent extents[] = {{table[0], NULL, NULL, 0}, {table[3], NULL, NULL, 3}, {table[6], NULL, NULL, 6}};
-    inlay_table view = inlay_table_in_extents(good_table(), extents, 3, 3);
+    inlay_table view = inlay_table_from_extents(good_table(), extents, 3, 3);
     struct call call = good_call(&view);
     inlay_layer_spec spec = inlay_layer_spec_default(&view);
     for (size_t extent_rows = 0; extent_rows <= 3; extent_rows += 3) {
@@ -278,7 +278,7 @@ START_TEST(extents_of_tables)
     EXPECT_TOKENS(INLAY_ERROR_STRIDE, stride_bytes, ROW_BYTES - 1);
     EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, dim, SIZE_MAX / 2);
     EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, stride_bytes, SIZE_MAX / 2);
-    const inlay_table none = inlay_table_in_extents(good_table(), NULL, 0, 0);
+    const inlay_table none = inlay_table_from_extents(good_table(), NULL, 0, 0);
     expect_tokens(none, INLAY_ERROR_NULL); /* like a view without data */
     view = good_table();
     EXPECT_TOKENS(INLAY_ERROR_OPTION, extent_rows, 3);
@@ -293,7 +293,7 @@ START_TEST(extents_of_quantized_tables)
     static unsigned char bytes[4096];
     inlay_table_extent extents[] = {{bytes, bytes, bytes, 0}, {bytes, bytes, bytes, 1}};
     inlay_table view = inlay_table_u4_grouped(NULL, NULL, NULL, 2, 64, 32);
-    view = inlay_table_in_extents(view, extents, 2, 1);
+    view = inlay_table_from_extents(view, extents, 2, 1);
     const inlay_layer_spec spec = inlay_layer_spec_default(&view);
     expect_tokens(view, INLAY_OK);
     for (int i = 0; i < 2; i++) {
@@ -314,7 +314,7 @@ START_TEST(extents_beside_outputs)
     } memory;
     memory.extents[0] = (inlay_table_extent){memory.last, NULL, NULL, 0};
     memory.extents[1] = (inlay_table_extent){memory.first, NULL, NULL, 2};
-    const inlay_table view = inlay_table_in_extents(inlay_table_f32(NULL, 4, DIM), memory.extents, 2, 2);
+    const inlay_table view = inlay_table_from_extents(inlay_table_f32(NULL, 4, DIM), memory.extents, 2, 2);
     const struct {
         void *out;
         inlay_status wanted;
@@ -393,7 +393,7 @@ START_TEST(constructors_fill_in_every_field)
         {inlay_table_q6_k(data, 3, 512), INLAY_Q6_K, 512, 420, 0, NULL, NULL},
     };
     for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
-        inlay_table view = inlay_table_of(views[i].type, data, 3, views[i].dim, views[i].stride_bytes);
+        inlay_table view = inlay_table_view(views[i].type, data, 3, views[i].dim, views[i].stride_bytes);
         view.group = views[i].group;
         view.scales = views[i].scales;
         view.zeros = views[i].zeros;
@@ -414,8 +414,8 @@ START_TEST(constructors_fill_in_every_field)
                        2 * (size_t)types_of_ggml[i].bytes,
                "the bytes of %s", types_of_ggml[i].name);
     const inlay_table fields = {sizeof fields, data, 3, 64, 70, INLAY_F16, 0, NULL, NULL, 0, 0, NULL, 0, 0};
-    const inlay_table view = inlay_table_of(INLAY_F16, data, 3, 64, 70);
-    EXPECT(memcmp(&view, &fields, sizeof view) == 0, "inlay_table_of");
+    const inlay_table view = inlay_table_view(INLAY_F16, data, 3, 64, 70);
+    EXPECT(memcmp(&view, &fields, sizeof view) == 0, "inlay_table_view");
 }
 END_TEST
 
@@ -583,9 +583,9 @@ START_TEST(names_of_types)
         for (; (name = inlay_element_type_name(type, n)) != NULL; n++) {
             char capitals[64], dashed[64];
             disguise(name, capitals, dashed);
-            EXPECT(inlay_element_type_named(name) == type, "%s is another type", name);
-            EXPECT(inlay_element_type_named(capitals) == type, "%s is another type", capitals);
-            EXPECT(inlay_element_type_named(dashed) == type, "%s is another type", dashed);
+            EXPECT(inlay_element_type_from_name(name) == type, "%s is another type", name);
+            EXPECT(inlay_element_type_from_name(capitals) == type, "%s is another type", capitals);
+            EXPECT(inlay_element_type_from_name(dashed) == type, "%s is another type", dashed);
         }
         EXPECT(n >= 1 && inlay_element_type_name(type, SIZE_MAX) == NULL, "type %d has %zu names", (int)type, n);
     }
@@ -629,8 +629,8 @@ START_TEST(names_of_types)
         {NULL, 0},
     };
     for (size_t i = 0; i < sizeof typed / sizeof *typed; i++)
-        EXPECT(inlay_element_type_named(typed[i].text) == typed[i].type, "\"%s\" is type %d", typed[i].text,
-               (int)inlay_element_type_named(typed[i].text));
+        EXPECT(inlay_element_type_from_name(typed[i].text) == typed[i].type, "\"%s\" is type %d", typed[i].text,
+               (int)inlay_element_type_from_name(typed[i].text));
     EXPECT(inlay_element_type_name(0, 0) == NULL, "no type has a name");
     EXPECT(inlay_element_type_name(INLAY_ELEMENT_TYPES, 0) == NULL, "a type past the last has a name");
     EXPECT(inlay_element_type_name((inlay_element_type)-1, 0) == NULL, "type -1 has a name");

@@ -103,7 +103,7 @@ void open_with(inlay_file_memory memory, size_t resident_bytes)
     options.memory = memory;
     options.resident_bytes = resident_bytes;
     ck_assert_msg(inlay_file_open(folder, &options, &file, &error) == INLAY_FILE_OK, "%s", error.message);
-    ck_assert_msg(inlay_file_table_of(file, "shard_*.weight", &cold_table, &error) == INLAY_FILE_OK, "%s",
+    ck_assert_msg(inlay_file_get_table(file, "shard_*.weight", &cold_table, &error) == INLAY_FILE_OK, "%s",
                   error.message);
     ck_assert(cold_table.view.rows == FILES * (size_t)FILE_ROWS && cold_table.view.extent_count == FILES);
 }

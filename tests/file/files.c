@@ -213,7 +213,7 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* The most seconds that a refusal may take. Sanitizers, builds without optimisation and other machines, which are
+/* The most seconds that a refusal may take. Sanitizers, builds without optimization and other machines, which are
    emulated, take longer. */
 #if defined(SANITIZED) || !defined(__OPTIMIZE__) || !defined(__x86_64__)
 static const double most_seconds = 1;
@@ -283,7 +283,7 @@ void expect_no_table(inlay_file *file, const char *name, inlay_file_status statu
     inlay_file_error error;
     memset(&table, 0x55, sizeof table);
     inlay_file_table before = table;
-    inlay_file_status found = inlay_file_table_of(file, name, &table, &error);
+    inlay_file_status found = inlay_file_get_table(file, name, &table, &error);
     EXPECT(found == status, "%s: status %d, not %d: %s", name, found, status,
            found != INLAY_FILE_OK ? error.message : "a table");
     EXPECT(strstr(error.message, message) != NULL, "\"%s\" is not in: %s", message, error.message);
@@ -305,7 +305,7 @@ static const char *check_table(inlay_file *file, const inlay_file_tensor *tensor
 {
     static float row[1 << 16];
     inlay_file_table table;
-    if (inlay_file_table_of(file, tensor->name, &table, NULL) != INLAY_FILE_OK)
+    if (inlay_file_get_table(file, tensor->name, &table, NULL) != INLAY_FILE_OK)
         return NULL;
     if (table.view.rows != tensor->shape[0] || table.view.dim != tensor->shape[1])
         return "a table has another shape than its tensor";
@@ -326,7 +326,7 @@ static const char *check_tensor(inlay_file *file, const struct inlay_source *sou
     if (data < source->bytes || data > source->bytes + source->size ||
         tensor->bytes > (size_t)(source->bytes + source->size - data))
         return "a tensor is not within the file";
-    if (inlay_file_tensor_named(file, tensor->name) != tensor)
+    if (inlay_file_find_tensor(file, tensor->name) != tensor)
         return "a tensor is not found by its name";
     if (tensor->path != source->path || tensor->type == NULL || tensor->rank > INLAY_FILE_RANK)
         return "a tensor is incomplete";
@@ -366,14 +366,14 @@ static const char *check_parsed(inlay_file *file, const struct inlay_source *sou
         wrong = check_tensor(file, source, i);
     for (size_t i = 0; wrong == NULL && i < inlay_file_value_count(file); i++) {
         const inlay_file_value *value = inlay_file_value_at(file, i);
-        if (!is_complete(value) || inlay_file_value_named(file, value->key) != value)
+        if (!is_complete(value) || inlay_file_find_value(file, value->key) != value)
             wrong = "a value is incomplete, or not found by its key";
     }
     return wrong;
 }
 
 /* Parses bytes in one way and checks what comes of it. */
-static const char *check(bool (*parse)(struct inlay_catalogue *catalogue, const struct inlay_source *source),
+static const char *check(bool (*parse)(struct inlay_catalog *catalog, const struct inlay_source *source),
                          const unsigned char *bytes, size_t size, inlay_file_status *status)
 {
     const struct inlay_source source = {"bytes", bytes, size};
@@ -381,9 +381,9 @@ static const char *check(bool (*parse)(struct inlay_catalogue *catalogue, const 
     inlay_file *file = calloc(1, sizeof *file);
     if (file == NULL)
         return "no memory";
-    file->catalogue.error = &error;
-    const bool is_parsed = inlay_catalogue_add_opened(&file->catalogue, &(inlay_file_opened){.path = source.path}) &&
-                           parse(&file->catalogue, &source) && inlay_catalogue_finish(&file->catalogue);
+    file->catalog.error = &error;
+    const bool is_parsed = inlay_catalog_add_opened(&file->catalog, &(inlay_file_opened){.path = source.path}) &&
+                           parse(&file->catalog, &source) && inlay_catalog_finish(&file->catalog);
     const char *wrong = is_parsed ? check_parsed(file, &source) : NULL;
     if (is_parsed != (error.status == INLAY_FILE_OK) || is_parsed != (error.message[0] == '\0'))
         wrong = "an error is incomplete, or written though there is none";

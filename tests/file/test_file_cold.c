@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CALL = 24, LARGE_CALL = 3000, WARM_CALLS = 10000, MOST_REQUESTED = 256 };
+enum { CALL = 24, LARGE_CALL = 3000, WARM_CALLS = 10000, MAX_REQUESTED = 256 };
 
 /* The rows of a call, and where they go. */
 struct call {
@@ -127,7 +127,7 @@ START_TEST(ids_outside_of_the_table_are_ignored)
     const int16_t negative[] = {-1, INT16_MIN};
     const struct inlay_rows rows = inlay_rows_of(&cold_table.view, negative, INLAY_ID_I16, 2, page_bytes());
     size_t pages = 0;
-    EXPECT(inlay_rows_request(&rows, 0, MOST_REQUESTED, &pages) == 2 && pages == 0, "%zu pages of negative ids", pages);
+    EXPECT(inlay_rows_request(&rows, 0, MAX_REQUESTED, &pages) == 2 && pages == 0, "%zu pages of negative ids", pages);
     EXPECT(!empty || cached_pages() == 0, "%zu pages were read", cached_pages());
     close_file();
 }
@@ -141,7 +141,7 @@ static void touch_between_guards(const inlay_table *view, const int64_t *ids, si
         size_t pages = 0;
         const bool inside = (uint64_t)ids[i] >= view->first_row && (uint64_t)ids[i] - view->first_row < view->rows;
         const struct inlay_rows row = inlay_rows_of(view, &ids[i], INLAY_ID_I64, 1, page_bytes());
-        EXPECT(inlay_rows_request(&row, 0, MOST_REQUESTED, &pages) == 1, "a row was left out");
+        EXPECT(inlay_rows_request(&row, 0, MAX_REQUESTED, &pages) == 1, "a row was left out");
         EXPECT((pages > 0) == inside, "id %lld: %zu pages", (long long)ids[i], pages);
     }
     inlay_rows_touch(&rows, 0, count);
@@ -155,7 +155,7 @@ START_TEST(no_page_outside_of_the_rows_is_read)
     for (enum placement place = AT_BEGIN; place <= AT_END; place++) {
         const unsigned char *codes = arena_place(&data, SHARD_ROWS * DIM, place, 0);
         const unsigned char *exponents = arena_place(&scales, SHARD_ROWS * DIM / 32, place, 0);
-        inlay_table view = inlay_table_of(INLAY_E4M3_E8M0, codes, SHARD_ROWS, DIM, DIM);
+        inlay_table view = inlay_table_view(INLAY_E4M3_E8M0, codes, SHARD_ROWS, DIM, DIM);
         view.scales = exponents;
         touch_between_guards(&view, ids, sizeof ids / sizeof *ids);
         view.first_row = 7;
@@ -165,7 +165,7 @@ START_TEST(no_page_outside_of_the_rows_is_read)
         inlay_table_extent extents[] = {{codes + 70 * DIM, exponents + 70 * DIM / 32, NULL, 0},
                                         {codes + 1 * DIM, exponents + 1 * DIM / 32, NULL, 30},
                                         {codes, exponents, NULL, 99}};
-        view = inlay_table_of(INLAY_E4M3_E8M0, NULL, SHARD_ROWS, DIM, DIM);
+        view = inlay_table_view(INLAY_E4M3_E8M0, NULL, SHARD_ROWS, DIM, DIM);
         view.extents = extents;
         view.extent_count = 3;
         const int64_t edges[] = {0, 29, 30, 98, 99, 100};
@@ -204,7 +204,7 @@ START_TEST(scales_are_requested_too)
     call->ids[1] = 1 << 19;
     const struct inlay_rows rows = inlay_rows_of(&view, call->ids, INLAY_ID_I32, COUNT, page_bytes());
     size_t pages = 0;
-    ck_assert(inlay_rows_request(&rows, 0, MOST_REQUESTED, &pages) == COUNT);
+    ck_assert(inlay_rows_request(&rows, 0, MAX_REQUESTED, &pages) == COUNT);
     EXPECT(pages == 2 * COUNT, "%zu pages", pages);
     inlay_rows_touch(&rows, 0, COUNT);
     EXPECT(cached_pages() == 2 * COUNT, "%zu pages were read", cached_pages());
@@ -263,7 +263,7 @@ START_TEST(every_type_has_the_pages_of_a_gather)
         const size_t row_bytes = inlay_table_row_bytes(type, PAGES_DIM);
         size_t tables = 0;
         for (size_t way = 0; way < 12; way++) { /* data, scales, zero points; without groups, and with three sizes */
-            inlay_table view = inlay_table_of(type, bytes, PAGES_ROWS, PAGES_DIM, row_bytes);
+            inlay_table view = inlay_table_view(type, bytes, PAGES_ROWS, PAGES_DIM, row_bytes);
             view.scales = way % 3 > 0 ? bytes + ARRAY_BYTES : NULL;
             view.zeros = way % 3 > 1 ? bytes + 2 * (size_t)ARRAY_BYTES : NULL;
             view.group = way / 3 > 0 ? 16U << way / 3 : 0;
@@ -283,24 +283,24 @@ START_TEST(prefetch_requests_pages_and_maps_none)
     if (!drop_cache_before_requests())
         return;
     /* Rows that are further apart than a page, of whatever size that is. */
-    const size_t apart = cold_table.view.rows / MOST_REQUESTED;
+    const size_t apart = cold_table.view.rows / MAX_REQUESTED;
     for (size_t i = 0; i < LARGE_CALL; i++)
-        the_call.ids[i] = (int32_t)((i * 7 % MOST_REQUESTED) * apart + i / MOST_REQUESTED);
+        the_call.ids[i] = (int32_t)((i * 7 % MAX_REQUESTED) * apart + i / MAX_REQUESTED);
     ck_assert(inlay_file_prefetch(file, &cold_table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL) == INLAY_FILE_OK);
     EXPECT(resident_bytes() == 0, "%zu bytes were read", resident_bytes());
     /* Of a row that has two pages the second would be one too many. */
-    size_t cached = wait_for_pages(MOST_REQUESTED - 2), before;
+    size_t cached = wait_for_pages(MAX_REQUESTED - 2), before;
     do { /* on a busy disk the last ones come later */
         before = cached;
         nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
         cached = cached_pages();
     } while (cached != before);
-    EXPECT(cached <= MOST_REQUESTED && cached >= MOST_REQUESTED - 16, "%zu pages", cached);
+    EXPECT(cached <= MAX_REQUESTED && cached >= MAX_REQUESTED - 16, "%zu pages", cached);
 
     /* They are those of the first rows. */
     inlay_file_read_end(file, &the_call.read);
     drop_from_process();
-    the_call.rows = MOST_REQUESTED - 64;
+    the_call.rows = MAX_REQUESTED - 64;
     gather(&the_call);
     EXPECT(cached_pages() == cached, "rows needed %zu more pages", cached_pages() - cached);
     EXPECT(rows_are_right(&the_call), "rows differ");
@@ -317,7 +317,7 @@ START_TEST(a_large_call_requests_all_pages)
         return;
     begin(&the_call);
     EXPECT(the_call.read.requested >= LARGE_CALL, "%zu pages were requested", the_call.read.requested);
-    /* The gather waits for the last windows. Faults also map neighbours that the cache has. Large pages are fewer. */
+    /* The gather waits for the last windows. Faults also map neighbors that the cache has. Large pages are fewer. */
     const size_t all = (size_t)FILES * FILE_ROWS * ROW / page_bytes(), read = resident_bytes() / page_bytes();
     EXPECT(read > (all < LARGE_CALL ? all : LARGE_CALL) / 2, "%zu of %zu pages were read before the gather", read, all);
     gather(&the_call);
@@ -327,7 +327,7 @@ START_TEST(a_large_call_requests_all_pages)
 }
 END_TEST
 
-START_TEST(neighbouring_rows_are_requested_together)
+START_TEST(neighboring_rows_are_requested_together)
 {
     open_mapped();
     for (int32_t i = 0; i < LARGE_CALL; i++)
@@ -675,7 +675,7 @@ static struct foreign map_foreign(void)
     const int descriptor = open(mapping->file.path, O_RDONLY);
     foreign.bytes = mmap(NULL, mapping->size, PROT_READ, MAP_SHARED, descriptor, 0);
     ck_assert(foreign.bytes != MAP_FAILED && close(descriptor) == 0);
-    foreign.table = inlay_table_of(INLAY_F32, foreign.bytes + offset, FILE_ROWS, WIDTH, ROW);
+    foreign.table = inlay_table_view(INLAY_F32, foreign.bytes + offset, FILE_ROWS, WIDTH, ROW);
     inlay_file_reader_init(&foreign.reader);
     return foreign;
 }
@@ -713,7 +713,7 @@ START_TEST(cold_rows_of_any_mapping_are_requested_and_nothing_else)
     for (size_t call = 0; call < 6; call++) { /* with a sample */
         const size_t rows = call == 5 ? 600 : CALL;
         const inlay_file_read read = read_foreign(&foreign, &random, rows);
-        EXPECT(read.requested >= (rows == CALL ? CALL - 2 : MOST_REQUESTED), "call %zu requested %zu pages", call,
+        EXPECT(read.requested >= (rows == CALL ? CALL - 2 : MAX_REQUESTED), "call %zu requested %zu pages", call,
                read.requested);
         requested += read.requested;
     }
@@ -752,7 +752,7 @@ START_TEST(warm_rows_of_any_mapping_cost_nothing)
     }
     /* A row of many pages is timed alone: one of 4 here. */
     inlay_file_read read;
-    const inlay_table wide = inlay_table_of(INLAY_I8, foreign.bytes, 8, 4 * page_bytes(), 4 * page_bytes());
+    const inlay_table wide = inlay_table_view(INLAY_I8, foreign.bytes, 8, 4 * page_bytes(), 4 * page_bytes());
     ck_assert(inlay_file_reader_begin(&foreign.reader, &wide, the_call.ids, INLAY_ID_I32, 1, &read) == INLAY_FILE_OK);
     EXPECT(read.pages == 4, "%zu pages", read.pages);
     unmap_foreign(&foreign);
@@ -924,7 +924,7 @@ int main(int argc, char **argv)
         argc, argv, "cold tables", NULL, NULL, rows_are_those_of_a_plain_gather, every_type_of_ids_finds_its_rows,
         ids_outside_of_the_table_are_ignored, no_page_outside_of_the_rows_is_read, no_byte_outside_of_the_rows_is_read,
         scales_are_requested_too, every_type_has_the_pages_of_a_gather, prefetch_requests_pages_and_maps_none,
-        a_large_call_requests_all_pages, neighbouring_rows_are_requested_together, larger_pages_are_requested_whole,
+        a_large_call_requests_all_pages, neighboring_rows_are_requested_together, larger_pages_are_requested_whole,
         warm_calls_request_nothing_and_slow_calls_do, cold_calls_turn_requests_on, the_decision_follows_its_definition,
         warm_calls_make_no_system_calls, a_clock_that_jumped_is_calibrated_again, the_cap_holds_after_every_call,
         pages_of_others_do_not_empty_it_for_good, without_a_cap_all_stays, a_warm_call_under_a_cap_drops_nothing,

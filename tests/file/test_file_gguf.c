@@ -172,7 +172,7 @@ START_TEST(alignments_are_powers_of_two)
             blob_data(&blob, alignment, alignment + 1);
             blob.bytes[blob.size - 1] = 7;
             inlay_file *file = open_good(write_gguf(blob));
-            EXPECT(*(const char *)inlay_file_tensor_named(file, "b")->data == 7, "alignment %u", alignment);
+            EXPECT(*(const char *)inlay_file_find_tensor(file, "b")->data == 7, "alignment %u", alignment);
             inlay_file_close(file);
         } else {
             blob_data(&blob, 32, 64);
@@ -252,7 +252,7 @@ START_TEST(overlaps_and_holes)
         blob_data(&blob, 32, 64 + 36 + more);
         inlay_file *file = open_good(write_gguf(blob));
         EXPECT(strcmp(inlay_file_tensor_at(file, 0)->name, "a") == 0, "in the order of data");
-        EXPECT(inlay_file_tensor_named(file, "none")->bytes == 0, "no bytes");
+        EXPECT(inlay_file_find_tensor(file, "none")->bytes == 0, "no bytes");
         inlay_file_close(file);
     }
 }
@@ -274,7 +274,7 @@ START_TEST(types_of_tensors)
         float row[512];
         if (type->element == 0)
             expect_no_table(file, "w", INLAY_FILE_ERROR_TYPE, type->name);
-        else if (inlay_file_table_of(file, "w", &table, NULL) != INLAY_FILE_OK)
+        else if (inlay_file_get_table(file, "w", &table, NULL) != INLAY_FILE_OK)
             ck_abort_msg("no table of %s", type->name);
         else {
             EXPECT(table.view.rows == 3 && table.view.dim == sizes[0] && table.view.type == type->element, "%s",
@@ -290,7 +290,7 @@ END_TEST
 
 static const inlay_file_value *named(const inlay_file *file, const char *key, inlay_file_value_kind kind)
 {
-    const inlay_file_value *value = inlay_file_value_named(file, key);
+    const inlay_file_value *value = inlay_file_find_value(file, key);
     EXPECT(value != NULL && value->kind == kind, "%s is of kind %d", key, value != NULL ? (int)value->kind : -1);
     return value;
 }

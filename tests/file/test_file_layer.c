@@ -42,10 +42,10 @@ struct family {
     bool positions_first;
     bool rows_alone, segments_follow, ignores_segments; /* terms that the file has and the layer has not */
     const char *says;                                   /* a line of the report */
-    const char *follows; /* the steps of the model behind the layer, with their tensors; null: none */
+    const char *remaining_ops; /* the steps of the model behind the layer, with their tensors; null: none */
 };
 
-enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MOST_ROWS = 64, MOST_DIM = 512 };
+enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MAX_ROWS = 64, MAX_DIM = 512 };
 
 #define ROWS_OF(label, type)                                                                                           \
     {                                                                                                                  \
@@ -194,13 +194,13 @@ static const struct family families[] = {
                 [BETA] = {"albert.embeddings.LayerNorm.bias", "F32", DIM, 0},
                 [OTHER] = {"albert.encoder.embedding_hidden_mapping_in.weight", "F32", 60, DIM}},
      .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
-     .follows = "projection albert.encoder.embedding_hidden_mapping_in.weight;"},
+     .remaining_ops = "projection albert.encoder.embedding_hidden_mapping_in.weight;"},
     {"OPT with a projection", "opt", .config = "{\"model_type\": \"opt\", \"hidden_size\": 60}",
      .pieces = {[TOKENS] = ROWS_OF("decoder.embed_tokens.weight", "F32"),
                 [POSITIONS] = {"decoder.embed_positions.weight", "F32", 18, 60},
                 [OTHER] = {"decoder.project_in.weight", "F32", 60, DIM}},
-     .rows_alone = true, .says = "follows: projection, decoder.project_in.weight\n",
-     .follows = "projection decoder.project_in.weight;positions decoder.embed_positions.weight;"},
+     .rows_alone = true, .says = "remaining: projection, decoder.project_in.weight\n",
+     .remaining_ops = "projection decoder.project_in.weight;positions decoder.embed_positions.weight;"},
     {"DeBERTa without positions", "deberta", .config = "{\"model_type\": \"deberta-v2\", \"layer_norm_eps\": 1e-7}",
      .pieces = {[TOKENS] = ROWS_OF("deberta.embeddings.word_embeddings.weight", "F32"),
                 [GAMMA] = {"deberta.embeddings.LayerNorm.weight", "F32", DIM, 0},
@@ -211,23 +211,24 @@ static const struct family families[] = {
     {"DeBERTa with a projection", "deberta",
      .config = "{\"model_type\": \"deberta-v2\", \"hidden_size\": 60, \"type_vocab_size\": 2}",
      .pieces = BERT_PIECES_AND("", {"embeddings.embed_proj.weight", "F32", 60, DIM}), .positions_first = true,
-     .follows = "projection embeddings.embed_proj.weight;norm embeddings.LayerNorm.weight;"},
+     .remaining_ops = "projection embeddings.embed_proj.weight;norm embeddings.LayerNorm.weight;"},
     {"ERNIE with task types", "bert", .config = "{\"model_type\": \"ernie\"}",
      .pieces = BERT_PIECES_AND("ernie.", {"ernie.embeddings.task_type_embeddings.weight", "F32", 3, DIM}),
-     .follows = "task types ernie.embeddings.task_type_embeddings.weight;norm ernie.embeddings.LayerNorm.weight;"},
+     .remaining_ops =
+         "task types ernie.embeddings.task_type_embeddings.weight;norm ernie.embeddings.LayerNorm.weight;"},
     {"LayoutLM", "layoutlm", .config = "{\"model_type\": \"layoutlm\"}",
      .pieces = BERT_PIECES_AND("", {"embeddings.x_position_embeddings.weight", "F32", 9, DIM}), .positions_first = true,
      .segments_follow = true,
-     .follows = "layout embeddings.x_position_embeddings.weight;segments embeddings.token_type_embeddings.weight;"
-                "norm embeddings.LayerNorm.weight;"},
+     .remaining_ops = "layout embeddings.x_position_embeddings.weight;segments embeddings.token_type_embeddings.weight;"
+                      "norm embeddings.LayerNorm.weight;"},
     {"LayoutLMv3", "layoutlmv3", .config = "{\"model_type\": \"layoutlmv3\"}",
      .pieces = BERT_PIECES_AND("", {"embeddings.x_position_embeddings.weight", "F32", 9, DIM}), .pads = true,
      .padding = 1, .start = 2,
-     .follows = "layout embeddings.x_position_embeddings.weight;norm embeddings.LayerNorm.weight;"},
+     .remaining_ops = "layout embeddings.x_position_embeddings.weight;norm embeddings.LayerNorm.weight;"},
     {"RoCBert", "roc_bert", .config = "{\"model_type\": \"roc_bert\", \"concat_input\": true}",
      .pieces = BERT_PIECES_AND("", {"embeddings.map_inputs_layer.weight", "F32", DIM, 60}), .rows_alone = true,
-     .follows = "projection embeddings.map_inputs_layer.weight;segments embeddings.token_type_embeddings.weight;"
-                "positions embeddings.position_embeddings.weight;norm embeddings.LayerNorm.weight;"},
+     .remaining_ops = "projection embeddings.map_inputs_layer.weight;segments embeddings.token_type_embeddings.weight;"
+                      "positions embeddings.position_embeddings.weight;norm embeddings.LayerNorm.weight;"},
     {"a norm without weights", "nanochat", .config = "{\"model_type\": \"nanochat\", \"rms_norm_eps\": 1e-5}",
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .norm = INLAY_NORM_RMS, .epsilon = 1e-5f},
     {"an unknown model with rotary positions", "table",
@@ -236,7 +237,7 @@ static const struct family families[] = {
      .pieces = {[TOKENS] = ROWS_OF("transformer.wte.weight", "F32"),
                 [OTHER] = {"transformer.h.0.embedding_norm.weight", "F32", DIM, 0}},
      .says = "assumed: the table alone, since positions are those of config.rope_theta and nothing else is known\n",
-     .follows = "unknown ;"},
+     .remaining_ops = "unknown ;"},
     {"Marian", "marian", .config = "{\"model_type\": \"marian\", \"d_model\": 40, \"scale_embedding\": true}",
      .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32")}, .recipe = INLAY_RECIPE_HF_MARIAN,
      .scale = 6.3245554f, .says = "scale: 6.3245554 (config.scale_embedding)\n"},
@@ -265,15 +266,15 @@ static const struct family families[] = {
     {"Qwen4Exp", "deepseek_v4",
      .config =
          "{\"model_type\": \"qwen4_exp\", \"text_config\": {\"model_type\": \"qwen4_exp_text\", \"hidden_size\": 40}}",
-     .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16")}, .follows = "streams ;"},
+     .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16")}, .remaining_ops = "streams ;"},
     {"a text model in an unknown one", "llama",
      .config = "{\"model_type\": \"owl\", \"hidden_size\": 3, \"text_config\": {\"model_type\": \"mistral\", "
                "\"hidden_size\": 40}}",
-     .pieces = {[TOKENS] = ROWS_OF("language_model.model.embed_tokens.weight", "F16")}, .follows = "unknown ;",
+     .pieces = {[TOKENS] = ROWS_OF("language_model.model.embed_tokens.weight", "F16")}, .remaining_ops = "unknown ;",
      .says = "assumed: the layer of its text model; the whole model is not known\n"},
     {"a text model without the type of the whole", "llama",
      .config = "{\"text_config\": {\"model_type\": \"mistral\"}}",
-     .pieces = {[TOKENS] = ROWS_OF("language_model.model.embed_tokens.weight", "F16")}, .follows = "unknown ;"},
+     .pieces = {[TOKENS] = ROWS_OF("language_model.model.embed_tokens.weight", "F16")}, .remaining_ops = "unknown ;"},
     {"a text model in an unknown one by option", "llama", .model = "llama",
      .config = "{\"model_type\": \"owl\", \"text_config\": {\"model_type\": \"mistral\"}}",
      .pieces = {[TOKENS] = ROWS_OF("language_model.model.embed_tokens.weight", "F16")}},
@@ -324,20 +325,20 @@ static const struct family families[] = {
     {"CPM-Ant", "cpmant", .config = "{\"model_type\": \"cpmant\"}",
      .pieces = {[TOKENS] = ROWS_OF("cpmant.input_embedding.weight", "F32"),
                 [OTHER] = {"cpmant.segment_embedding.weight", "F32", 32, DIM}},
-     .follows = "prompt ;segments cpmant.segment_embedding.weight;"},
+     .remaining_ops = "prompt ;segments cpmant.segment_embedding.weight;"},
     /* What a family leaves unused */
     {"MiniCPM in GGUF as Llama", "llama", .values = SCALED("minicpm"), .model = "llama",
-     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .follows = "unknown ;",
+     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .remaining_ops = "unknown ;",
      .says = "unused: minicpm.embedding_scale may change the rows, and a llama model has no use for it\n"},
     {"MiniCPM in GGUF as Granite", "granite", .values = SCALED("minicpm"), .model = "granite",
      .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .scale = 1.5f},
     {"a scaled Llama in GGUF", "llama", .values = SCALED("llama"),
-     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .follows = "unknown ;",
+     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .remaining_ops = "unknown ;",
      .says = "unused: llama.embedding_scale "},
     {"a model with a multiplier as Llama", "llama", .model = "llama",
      .config =
          "{\"model_type\": \"owl\", \"rope_scaling\": {\"original_max_position_embeddings\": 9}, \"scale_emb\": 12}",
-     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .follows = "unknown ;",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .remaining_ops = "unknown ;",
      .says = "unused: config.scale_emb "},
     {"a model without a multiplier as Llama", "llama", .model = "llama",
      .config =
@@ -346,16 +347,17 @@ static const struct family families[] = {
          {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32"), [OTHER] = {"model.norm.weight", "F32", DIM, 0}}},
     {"BLOOM in GGUF as Llama", "llama", .values = GGUF("owl"), .model = "llama",
      .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16"), [OTHER] = {"token_embd_norm.weight", "F32", DIM, 0}},
-     .follows = "unknown token_embd_norm.weight;", .says = "unused: token_embd_norm.weight "},
+     .remaining_ops = "unknown token_embd_norm.weight;", .says = "unused: token_embd_norm.weight "},
     {"a norm inside a table's module", "llama", .model = "llama",
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32"),
                 [OTHER] = {"model.embed_tokens.embed_norm.weight", "F32", DIM, 0}},
-     .follows = "unknown model.embed_tokens.embed_norm.weight;"},
+     .remaining_ops = "unknown model.embed_tokens.embed_norm.weight;"},
     {"LayoutLM by its tensors", "bert",
      .pieces = BERT_PIECES_AND("bert.", {"bert.embeddings.x_position_embeddings.weight", "F32", 16, DIM}),
-     .follows = "unknown bert.embeddings.x_position_embeddings.weight;", .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f},
+     .remaining_ops = "unknown bert.embeddings.x_position_embeddings.weight;", .norm = INLAY_NORM_LAYER,
+     .epsilon = 1e-12f},
     {"Gemma as Llama", "llama", .config = "{\"model_type\": \"gemma2\"}", .model = "llama",
-     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .follows = "unknown ;",
+     .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .remaining_ops = "unknown ;",
      .says = "unused: config.model_type names a gemma model\n"},
     {"Granite in GGUF", "granite",
      .values = (const struct model_value[]){{.key = "general.architecture", .text = "granite"},
@@ -374,10 +376,10 @@ static const struct family families[] = {
      .config = "{\"model_type\": \"gemma3n\", \"text_config\": {\"model_type\": \"gemma3n_text\"}}",
      .pieces = {[TOKENS] = ROWS_OF("model.language_model.embed_tokens.weight", "BF16"),
                 [OTHER] = {"model.language_model.altup_projections.0.weight", "BF16", DIM, DIM}},
-     .scale = 6.3245554f, .rounds = true, .follows = "streams model.language_model.altup_projections.0.weight;"},
+     .scale = 6.3245554f, .rounds = true, .remaining_ops = "streams model.language_model.altup_projections.0.weight;"},
     {"Gemma 3n in GGUF", "gemma", .values = GGUF("gemma3n"),
      .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16"), [OTHER] = {"altup_proj.weight", "F16", DIM, DIM}},
-     .scale = 6.3245554f, .follows = "streams altup_proj.weight;"},
+     .scale = 6.3245554f, .remaining_ops = "streams altup_proj.weight;"},
     {"Gemma 3n, per layer", "gemma", .part = "per_layer",
      .config =
          "{\"model_type\": \"gemma3n\", \"text_config\": {\"hidden_size\": 40, \"hidden_size_per_layer_input\": 8}}",
@@ -407,8 +409,8 @@ static const struct family families[] = {
 
 /* The arrays of a checkpoint, and as floats where a layer reads floats. */
 static struct {
-    unsigned char data[MOST_ROWS * MOST_DIM * 8]; /* of the largest elements, F64 and I64 */
-    float floats[MOST_ROWS];
+    unsigned char data[MAX_ROWS * MAX_DIM * 8]; /* of the largest elements, F64 and I64 */
+    float floats[MAX_ROWS];
 } arrays[ROLES];
 
 static inlay_element_type element_of(const char *type)
@@ -435,7 +437,7 @@ static size_t bytes_of(const struct piece *piece)
 /* Draws a table or a vector in its type, and the floats that a vector stands for. */
 static void draw(struct random *random, const struct piece *piece, enum role role)
 {
-    static float numbers[MOST_ROWS * MOST_DIM];
+    static float numbers[MAX_ROWS * MAX_DIM];
     const size_t dim = piece->dim > 0 ? piece->dim : 1;
     for (size_t i = 0; i < piece->rows * dim; i++)
         numbers[i] = (float)(random_unit(random) * 2 - 1);
@@ -461,7 +463,7 @@ static void draw(struct random *random, const struct piece *piece, enum role rol
         inlay_table_storage to = inlay_table_storage_of(element_of(piece->type), arrays[role].data, dim);
         ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, NULL), INLAY_OK);
         if (piece->dim == 0)
-            dequantise(&view, arrays[role].floats);
+            dequantize(&view, arrays[role].floats);
     }
 }
 
@@ -522,8 +524,8 @@ static struct hand make_by_hand(const struct family *family, inlay_element_type 
     for (int role = TOKENS; role <= SEGMENTS; role++)
         if (pieces[role].name != NULL) {
             inlay_element_type type = element_of(pieces[role].type);
-            tables[role] = inlay_table_of(type, arrays[role].data, pieces[role].rows, pieces[role].dim,
-                                          inlay_table_row_bytes(type, pieces[role].dim));
+            tables[role] = inlay_table_view(type, arrays[role].data, pieces[role].rows, pieces[role].dim,
+                                            inlay_table_row_bytes(type, pieces[role].dim));
         }
     inlay_layer_spec spec = inlay_layer_spec_default(&tables[TOKENS]);
     spec.positions = pieces[POSITIONS].name != NULL && !family->rows_alone ? &tables[POSITIONS] : NULL;
@@ -540,7 +542,7 @@ static struct hand make_by_hand(const struct family *family, inlay_element_type 
     if (family->pads) {
         spec.padding_id = family->padding;
         spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
-        spec.zero_rows = family->bare ? INLAY_ZERO_ROWS_BARE : INLAY_ZERO_ROWS_OWN;
+        spec.zero_rows = family->bare ? INLAY_ZERO_ROWS_BARE : INLAY_ZERO_ROWS_TABLE;
     }
     spec.norm = family->norm;
     spec.epsilon = family->epsilon;
@@ -585,7 +587,7 @@ static inlay_batch draw_batch(const struct family *family, struct random *random
 
 static void compare(const struct family *family, const inlay_file_layer *from_file, inlay_element_type out_type)
 {
-    static unsigned char found[SEQUENCES * LENGTH * MOST_DIM * 4], wanted[sizeof found];
+    static unsigned char found[SEQUENCES * LENGTH * MAX_DIM * 4], wanted[sizeof found];
     struct random random = {42};
     struct hand hand = make_by_hand(family, out_type);
     const size_t stride = family->pieces[TOKENS].dim * (out_type == INLAY_F32 ? 4 : 2);
@@ -629,10 +631,10 @@ START_TEST(layers_of_families)
                (long long)inlay_file_layer_start(layer));
         char follows[256] = "";
         const char *what, *tensor;
-        for (size_t i = 0; (what = inlay_file_layer_follows(layer, i, &tensor)) != NULL; i++)
+        for (size_t i = 0; (what = inlay_file_layer_remaining_op(layer, i, &tensor)) != NULL; i++)
             snprintf(follows + strlen(follows), sizeof follows - strlen(follows), "%s %s;", what,
                      tensor != NULL ? tensor : "");
-        EXPECT(strcmp(follows, family->follows != NULL ? family->follows : "") == 0, "%s: followed by %s",
+        EXPECT(strcmp(follows, family->remaining_ops != NULL ? family->remaining_ops : "") == 0, "%s: followed by %s",
                family->label, follows);
         compare(family, layer, out_types[t]);
         inlay_file_layer_destroy(layer);
@@ -652,7 +654,7 @@ static void change(struct random *random, struct piece *piece, bool is_gguf)
         piece->name = NULL;
         break;
     case 1:
-        piece->rows = (size_t)random_below(random, MOST_ROWS);
+        piece->rows = (size_t)random_below(random, MAX_ROWS);
         break;
     case 2:
         piece->dim = (size_t)random_below(random, 64);
@@ -715,7 +717,7 @@ static void expect_arrays_inside(const struct family *family, const inlay_file *
 /* Embeds the last id and others, which reads all arrays of a layer to their ends. */
 static void embed_last(const struct family *family, const inlay_file_layer *layer)
 {
-    static float out[LENGTH * MOST_DIM];
+    static float out[LENGTH * MAX_DIM];
     const inlay_layer_spec *spec = inlay_file_layer_spec(layer);
     const size_t count = spec->token_mapping != NULL ? spec->token_mapping_length : spec->tokens->rows;
     int64_t ids[LENGTH], segments[LENGTH];
@@ -730,7 +732,7 @@ static void embed_last(const struct family *family, const inlay_file_layer *laye
     }
     if (spec->positions != NULL && spec->position_mode == INLAY_POSITION_MODE_SEQUENTIAL)
         batch.start = (int64_t)spec->positions->rows - LENGTH;
-    inlay_status status = inlay_forward(inlay_file_layer_get(layer), &batch, out, MOST_DIM * sizeof *out, NULL, NULL);
+    inlay_status status = inlay_forward(inlay_file_layer_get(layer), &batch, out, MAX_DIM * sizeof *out, NULL, NULL);
     EXPECT(status == INLAY_OK || status == INLAY_ERROR_ID || status == INLAY_ERROR_POSITION ||
                status == INLAY_ERROR_SEGMENT,
            "%s: %s", family->label, inlay_status_string(status));

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { VOCAB = 20, DIM = 8, MOST = 8 };
+enum { VOCAB = 20, DIM = 8, MAX = 8 };
 
 /* A checkpoint of zeros. */
 struct bad_model {
@@ -18,7 +18,7 @@ struct bad_model {
     struct {
         const char *name, *type;
         size_t rows, dim; /* one dimension if dim is 0 */
-    } tensors[MOST];
+    } tensors[MAX];
     inlay_file_status status;
     const char *name, *says; /* of the error */
 };
@@ -220,9 +220,9 @@ static const struct bad_model bad_models[] = {
 static inlay_file *open_model(const struct bad_model *bad)
 {
     static const unsigned char zeros[4096];
-    struct model_tensor tensors[MOST];
+    struct model_tensor tensors[MAX];
     struct model model = {tensors, 0, bad->config, bad->values};
-    for (; model.count < MOST && bad->tensors[model.count].name != NULL; model.count++) {
+    for (; model.count < MAX && bad->tensors[model.count].name != NULL; model.count++) {
         const size_t rows = bad->tensors[model.count].rows, dim = bad->tensors[model.count].dim;
         const char *type = bad->tensors[model.count].type;
         tensors[model.count] = (struct model_tensor){bad->tensors[model.count].name,

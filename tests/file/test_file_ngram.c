@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { N = 3, COLUMNS = 4, ROWS = 64, DIM = 32, VOCAB = 40, EOS = 7, PAD = 2, MASK = 9, TOKENS = 200, MOST = 12 };
+enum { N = 3, COLUMNS = 4, ROWS = 64, DIM = 32, VOCAB = 40, EOS = 7, PAD = 2, MASK = 9, TOKENS = 200, MAX = 12 };
 
 /* Two layers of constants. */
 static const int64_t multipliers[2][N] = {{23703573157769, 20109073645365, 8052911324071}, {5, 7, 11}};
@@ -42,7 +42,7 @@ static void make_arrays(void)
 struct checkpoint {
     const char *label, *config;
     const struct model_value *values;
-    struct model_tensor tensors[MOST];
+    struct model_tensor tensors[MAX];
     int64_t ask; /* the layer */
     /* The embedding by hand */
     int layer; /* of the constants above */
@@ -263,7 +263,7 @@ static const struct checkpoint bad[] = {
 static inlay_file *open_checkpoint(const struct checkpoint *checkpoint)
 {
     struct model model = {checkpoint->tensors, 0, checkpoint->config, checkpoint->values};
-    while (model.count < MOST && checkpoint->tensors[model.count].name != NULL)
+    while (model.count < MAX && checkpoint->tensors[model.count].name != NULL)
         model.count++;
     inlay_file *file;
     inlay_file_error error;
@@ -342,8 +342,8 @@ START_TEST(ngrams_of_checkpoints)
     look_up(checkpoint, inlay_file_ngram_get(ngram), tables, inlay_file_ngram_scale(ngram), found);
 
     inlay_ngram *by_hand = make_by_hand(checkpoint);
-    inlay_table rows = inlay_table_of(checkpoint->type, table[checkpoint->layer], ROWS, DIM,
-                                      inlay_table_row_bytes(checkpoint->type, DIM));
+    inlay_table rows = inlay_table_view(checkpoint->type, table[checkpoint->layer], ROWS, DIM,
+                                        inlay_table_row_bytes(checkpoint->type, DIM));
     if (checkpoint->type == INLAY_E4M3_E8M0)
         rows.scales = exponents[checkpoint->layer];
     look_up(checkpoint, by_hand, &rows, scale, wanted);

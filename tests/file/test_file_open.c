@@ -162,7 +162,7 @@ START_TEST(bytes_are_mapped_copied_or_loaded)
             inlay_file_table table;
             float row[2] = {0, 0};
             EXPECT(inlay_file_open(path, &options, &file, NULL) == INLAY_FILE_OK, "memory %d", memory);
-            EXPECT(inlay_file_table_of(file, "w", &table, NULL) == INLAY_FILE_OK, "memory %d", memory);
+            EXPECT(inlay_file_get_table(file, "w", &table, NULL) == INLAY_FILE_OK, "memory %d", memory);
             for (size_t i = 0; i < rows; i += rows / 3) {
                 read_row(&table, i, row);
                 EXPECT(row[0] == 1 && row[1] == 1, "memory %d, row %zu", memory, i);
@@ -232,7 +232,7 @@ START_TEST(npy_files)
     expect_refused(write_bytes("short.npy", "\x93NUMPY\x01\0\xff\xff", 10), INLAY_FILE_ERROR_TRUNCATED, "", "ends");
 
     inlay_file *file = open_good(write_npy("{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }\n", 12));
-    const inlay_file_tensor *tensor = inlay_file_tensor_named(file, "data");
+    const inlay_file_tensor *tensor = inlay_file_find_tensor(file, "data");
     EXPECT(tensor != NULL && strcmp(tensor->type, "<f2") == 0 && tensor->rank == 2 && tensor->shape[0] == 2 &&
                tensor->shape[1] == 3 && tensor->bytes == 12 && tensor->element == INLAY_F16,
            "a table of float16");
@@ -278,18 +278,18 @@ START_TEST(directories)
     remove(path_of(".hidden.safetensors"));
     write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", 4);
     inlay_file *file = open_good(folder());
-    EXPECT(inlay_file_tensor_named(file, "data") != NULL, "the npy file");
-    EXPECT(inlay_file_value_named(file, "config.a")->integer == 1, "config.json");
+    EXPECT(inlay_file_find_tensor(file, "data") != NULL, "the npy file");
+    EXPECT(inlay_file_find_value(file, "config.a")->integer == 1, "config.json");
     inlay_file_close(file);
     write_blob("b.safetensors", one_tensor("w", 3));
     file = open_good(folder());
-    EXPECT(inlay_file_tensor_named(file, "w") != NULL, "safetensors go first");
+    EXPECT(inlay_file_find_tensor(file, "w") != NULL, "safetensors go first");
     inlay_file_close(file);
     write_blob("c.safetensors", one_tensor("c", 3));
     expect_refused(folder(), INLAY_FILE_ERROR_KIND, "", "several models");
     write_blob("model.safetensors", one_tensor("usual", 3));
     file = open_good(folder());
-    EXPECT(inlay_file_tensor_named(file, "usual") != NULL, "the usual name");
+    EXPECT(inlay_file_find_tensor(file, "usual") != NULL, "the usual name");
     inlay_file_close(file);
     /* Its config.json counts for a directory only, and must be good. */
     write_text("config.json", "{\"a\": 1,}");
@@ -303,16 +303,15 @@ START_TEST(directories)
     write_text("model.safetensors.index.json", "{\"weight_map\":{\"c\":\"c.safetensors\"}}");
     write_text("config.json", "{}");
     file = open_good(folder());
-    EXPECT(inlay_file_tensor_named(file, "usual") != NULL && inlay_file_tensor_count(file) == 1, "the single file");
+    EXPECT(inlay_file_find_tensor(file, "usual") != NULL && inlay_file_tensor_count(file) == 1, "the single file");
     inlay_file_close(file);
     write_text("config.json", "{\"transformers_weights\": \"b.safetensors\"}");
     file = open_good(folder());
-    EXPECT(inlay_file_tensor_named(file, "w") != NULL && inlay_file_tensor_count(file) == 1, "the file of config.json");
+    EXPECT(inlay_file_find_tensor(file, "w") != NULL && inlay_file_tensor_count(file) == 1, "the file of config.json");
     inlay_file_close(file);
     write_text("config.json", "{\"transformers_weights\": \"model.safetensors.index.json\"}");
     file = open_good(folder());
-    EXPECT(inlay_file_tensor_named(file, "c") != NULL && inlay_file_tensor_count(file) == 1,
-           "the index of config.json");
+    EXPECT(inlay_file_find_tensor(file, "c") != NULL && inlay_file_tensor_count(file) == 1, "the index of config.json");
     inlay_file_close(file);
     static const char *const ways_out[] = {"../b.safetensors", "/etc/passwd", "..", ""};
     for (size_t i = 0; i < sizeof ways_out / sizeof *ways_out; i++) {
@@ -324,7 +323,7 @@ START_TEST(directories)
     write_text("config.json", "{\"transformers_weights\": null}");
     remove(path_of("model.safetensors"));
     file = open_good(folder());
-    EXPECT(inlay_file_tensor_named(file, "c") != NULL && inlay_file_tensor_count(file) == 1, "the index");
+    EXPECT(inlay_file_find_tensor(file, "c") != NULL && inlay_file_tensor_count(file) == 1, "the index");
     inlay_file_close(file);
 }
 END_TEST
@@ -349,9 +348,9 @@ START_TEST(parts_of_a_model)
     EXPECT(inlay_file_open(folder(), NULL, &file, &error) == INLAY_FILE_OK, "%s", error.message);
     EXPECT(error.message[0] == 1, "an error is written of what was opened");
     EXPECT(inlay_file_tensor_count(file) == 1 && inlay_file_opened_count(file) == 2, "one tensor");
-    EXPECT(inlay_file_tensor_named(file, "a") != NULL && inlay_file_tensor_named(file, "c") == NULL, "tensors");
+    EXPECT(inlay_file_find_tensor(file, "a") != NULL && inlay_file_find_tensor(file, "c") == NULL, "tensors");
     inlay_file_table table;
-    EXPECT(inlay_file_table_of(file, "a", &table, NULL) == INLAY_FILE_OK, "the table that is there");
+    EXPECT(inlay_file_get_table(file, "a", &table, NULL) == INLAY_FILE_OK, "the table that is there");
     expect_no_table(file, "b", INLAY_FILE_ERROR_MISSING,
                     "model-00001-of-00003.safetensors: b: the index says that this "
                     "file holds it, and the file does not");
@@ -363,7 +362,7 @@ START_TEST(parts_of_a_model)
     /* A tensor in another file than the index says is listed, and makes no table. */
     write_blob("model-00002-of-00003.safetensors", one_tensor("e", 3));
     file = open_good(folder());
-    EXPECT(inlay_file_tensor_count(file) == 2 && inlay_file_tensor_named(file, "e") != NULL, "two tensors");
+    EXPECT(inlay_file_tensor_count(file) == 2 && inlay_file_find_tensor(file, "e") != NULL, "two tensors");
     expect_no_table(file, "e", INLAY_FILE_ERROR_MISSING, "e: the index says that this file holds it");
     inlay_file_close(file);
     /* A single file that has all tensors is named, and none that has not. */
@@ -413,7 +412,7 @@ START_TEST(tensors_of_missing_files)
             expect_no_table(file, "t.*.weight", i == 3 ? INLAY_FILE_ERROR_TYPE : INLAY_FILE_ERROR_MISSING,
                             models[i].message);
         else
-            EXPECT(inlay_file_table_of(file, "t.*.weight", &table, NULL) == INLAY_FILE_OK, "model %zu", i);
+            EXPECT(inlay_file_get_table(file, "t.*.weight", &table, NULL) == INLAY_FILE_OK, "model %zu", i);
         inlay_file_close(file);
     }
 }
@@ -423,7 +422,7 @@ END_TEST
 static bool was_opened(const inlay_file *file, size_t index, const char *path)
 {
     struct stat status;
-    const inlay_file_opened *opened = inlay_file_opened_at(file, index);
+    const inlay_file_opened *opened = inlay_file_path_at(file, index);
     return opened != NULL && stat(path, &status) == 0 && opened->device == status.st_dev &&
            opened->inode == status.st_ino;
 }
@@ -438,13 +437,13 @@ START_TEST(files_that_were_opened)
     /* Names change meanwhile. */
     ck_assert_int_eq(rename(path_of("2.safetensors"), path_of("moved")), 0);
     write_blob("2.safetensors", one_tensor("b", 4));
-    EXPECT(inlay_file_opened_count(file) == 4 && inlay_file_opened_at(file, 4) == NULL, "four files");
+    EXPECT(inlay_file_opened_count(file) == 4 && inlay_file_path_at(file, 4) == NULL, "four files");
     EXPECT(was_opened(file, 0, path_of("config.json")), "config.json");
     EXPECT(was_opened(file, 1, path_of("model.safetensors.index.json")), "the index");
     EXPECT(was_opened(file, 2, path_of("1.safetensors")), "a part");
     EXPECT(was_opened(file, 3, path_of("moved")) && !was_opened(file, 3, path_of("2.safetensors")),
            "a part that moved");
-    EXPECT(strcmp(inlay_file_opened_at(file, 3)->path, inlay_file_tensor_named(file, "b")->path) == 0, "its path");
+    EXPECT(strcmp(inlay_file_path_at(file, 3)->path, inlay_file_find_tensor(file, "b")->path) == 0, "its path");
     inlay_file_close(file);
 }
 END_TEST
@@ -465,13 +464,13 @@ START_TEST(indexes)
         write_text("m.index.json", "{\"metadata\":{\"total_size\":56},\"weight_map\":{\"b\":\"2.safetensors\",\"a\":"
                                    "\"1.safetensors\"}}\n"));
     EXPECT(inlay_file_tensor_count(file) == 2 && strcmp(inlay_file_tensor_at(file, 0)->name, "a") == 0, "two tensors");
-    EXPECT(strcmp(inlay_file_tensor_named(file, "b")->path, path_of("2.safetensors")) == 0, "its path");
+    EXPECT(strcmp(inlay_file_find_tensor(file, "b")->path, path_of("2.safetensors")) == 0, "its path");
     inlay_file_close(file);
     /* Names without a folder are those of the working directory. */
     int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     ck_assert_int_eq(chdir(folder()), 0);
     file = open_good("m.index.json");
-    EXPECT(strcmp(inlay_file_tensor_named(file, "b")->path, "2.safetensors") == 0, "its path");
+    EXPECT(strcmp(inlay_file_find_tensor(file, "b")->path, "2.safetensors") == 0, "its path");
     inlay_file_close(file);
     ck_assert_int_eq(fchdir(before), 0);
     close(before);
@@ -541,8 +540,8 @@ START_TEST(split_models)
             EXPECT(strcmp(tensor->name, tensors[k]) == 0 && strstr(tensor->path, names[k]) != NULL, "%s", tensor->name);
         }
         EXPECT(inlay_file_value_count(file) == 5, "%zu values", inlay_file_value_count(file));
-        EXPECT(inlay_file_value_named(file, "split.no")->integer == 0, "the value of the first part");
-        EXPECT(inlay_file_value_named(file, "first") != NULL && inlay_file_value_named(file, "other")->integer == 1,
+        EXPECT(inlay_file_find_value(file, "split.no")->integer == 0, "the value of the first part");
+        EXPECT(inlay_file_find_value(file, "first") != NULL && inlay_file_find_value(file, "other")->integer == 1,
                "values of all parts");
         inlay_file_close(file);
     }
@@ -581,7 +580,7 @@ END_TEST
 
 static const inlay_file_value *setting(const inlay_file *file, const char *key, inlay_file_value_kind kind)
 {
-    const inlay_file_value *value = inlay_file_value_named(file, key);
+    const inlay_file_value *value = inlay_file_find_value(file, key);
     EXPECT(value != NULL && value->kind == kind, "%s is of kind %d", key, value != NULL ? (int)value->kind : -1);
     return value;
 }
@@ -620,7 +619,7 @@ START_TEST(settings)
     static const char *const left_out[] = {"config.null", "config.o",       "config.o.r", "config.mixed",
                                            "config.deep", "config.objects", "config."};
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
-        EXPECT(inlay_file_value_named(file, left_out[i]) == NULL, "%s", left_out[i]);
+        EXPECT(inlay_file_find_value(file, left_out[i]) == NULL, "%s", left_out[i]);
     inlay_file_close(file);
     /* A name has at most 1024 bytes, with its prefix or without. */
     static const int sizes[] = {1017, 1018, 1024, 1025};
@@ -630,7 +629,7 @@ START_TEST(settings)
         snprintf(key, sizeof key, "config.%0*d", sizes[i], 0);
         write_text("config.json", text);
         file = open_good(folder());
-        EXPECT((inlay_file_value_named(file, key) != NULL) == (sizes[i] == 1017), "a name of %d bytes", sizes[i]);
+        EXPECT((inlay_file_find_value(file, key) != NULL) == (sizes[i] == 1017), "a name of %d bytes", sizes[i]);
         EXPECT(setting(file, "config.after", INLAY_FILE_VALUE_INTEGER)->integer == 1, "after a name");
         inlay_file_close(file);
     }

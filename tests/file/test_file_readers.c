@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The shared code of the parsers, the JSON parser and the catalogue, called directly: tests what their headers
+ * The shared code of the parsers, the JSON parser and the catalog, called directly: tests what their headers
  * guarantee to every caller, even if no current format depends on it.
  */
 #include "file/files.h"
 
-#include "formats/catalogue.h"
+#include "formats/catalog.h"
 #include "formats/json.h"
 
 #include <stdint.h>
@@ -37,24 +37,24 @@ START_TEST(nothing_is_read_after_a_problem)
 }
 END_TEST
 
-/* ---- The catalogue ---------------------------------------------------------------------------------------------- */
+/* ---- The catalog ---------------------------------------------------------------------------------------------- */
 
 START_TEST(sizes_that_overflow_are_no_memory)
 {
-    struct inlay_catalogue catalogue = {0};
+    struct inlay_catalog catalog = {0};
     static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 7, SIZE_MAX - 8, SIZE_MAX / 2, SIZE_MAX / 4 + 1};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        EXPECT(inlay_catalogue_memory(&catalogue, sizes[i]) == NULL, "%zu bytes", sizes[i]);
-        EXPECT(inlay_catalogue_text(&catalogue, (struct inlay_text){"", sizes[i]}) == NULL, "a text of %zu", sizes[i]);
+        EXPECT(inlay_catalog_memory(&catalog, sizes[i]) == NULL, "%zu bytes", sizes[i]);
+        EXPECT(inlay_catalog_text(&catalog, (struct inlay_text){"", sizes[i]}) == NULL, "a text of %zu", sizes[i]);
     }
-    EXPECT(catalogue.chunks == NULL, "memory was taken");
+    EXPECT(catalog.chunks == NULL, "memory was taken");
     /* Arrays that are as long as no memory is. */
     for (size_t room = SIZE_MAX / 2; room >= SIZE_MAX / sizeof(inlay_file_value); room /= 2) {
-        catalogue.tensor_count = catalogue.tensor_room = catalogue.value_count = catalogue.value_room = room;
-        EXPECT(!inlay_catalogue_add_tensor(&catalogue, &(inlay_file_tensor){0}), "%zu tensors", room);
-        EXPECT(!inlay_catalogue_add_value(&catalogue, &(inlay_file_value){0}), "%zu values", room);
+        catalog.tensor_count = catalog.tensor_room = catalog.value_count = catalog.value_room = room;
+        EXPECT(!inlay_catalog_add_tensor(&catalog, &(inlay_file_tensor){0}), "%zu tensors", room);
+        EXPECT(!inlay_catalog_add_value(&catalog, &(inlay_file_value){0}), "%zu values", room);
     }
-    inlay_catalogue_release(&catalogue);
+    inlay_catalog_release(&catalog);
 }
 END_TEST
 
@@ -64,10 +64,10 @@ START_TEST(pieces_of_memory)
     enum { PIECES = 4000 };
     static uint64_t *pieces[PIECES];
     static size_t sizes[PIECES];
-    struct inlay_catalogue catalogue = {0};
+    struct inlay_catalog catalog = {0};
     for (size_t i = 0; i < PIECES; i++) {
         sizes[i] = (i * 37 % 4096 / 8 + 1) * 8 - (i & 7);
-        pieces[i] = inlay_catalogue_memory(&catalogue, sizes[i]);
+        pieces[i] = inlay_catalog_memory(&catalog, sizes[i]);
         EXPECT(pieces[i] != NULL && (uintptr_t)pieces[i] % sizeof(int64_t) == 0, "piece %zu", i);
         memset(pieces[i], (int)(i & 0xff), sizes[i]);
     }
@@ -78,8 +78,8 @@ START_TEST(pieces_of_memory)
             kept++;
         EXPECT(kept == sizes[i], "piece %zu was written by another, at byte %zu", i, kept);
     }
-    inlay_catalogue_release(&catalogue);
-    EXPECT(catalogue.chunks == NULL, "memory is left");
+    inlay_catalog_release(&catalog);
+    EXPECT(catalog.chunks == NULL, "memory is left");
 }
 END_TEST
 

@@ -280,18 +280,18 @@ START_TEST(tensors_and_metadata_are_listed)
                tensor->name, tensor->type);
         EXPECT(tensor->element == elements[i] && tensor->bytes == bytes[i] && tensor->rank == ranks[i], "%s",
                tensor->name);
-        EXPECT(inlay_file_tensor_named(file, names[i]) == tensor, "%s is not found", names[i]);
+        EXPECT(inlay_file_find_tensor(file, names[i]) == tensor, "%s is not found", names[i]);
         EXPECT(strcmp(tensor->path, path_of("a.safetensors")) == 0, "%s", tensor->path);
     }
-    EXPECT(inlay_file_tensor_at(file, 4) == NULL && inlay_file_tensor_named(file, "a") == NULL &&
-               inlay_file_tensor_named(file, NULL) == NULL,
+    EXPECT(inlay_file_tensor_at(file, 4) == NULL && inlay_file_find_tensor(file, "a") == NULL &&
+               inlay_file_find_tensor(file, NULL) == NULL,
            "a tensor that is not there");
-    const inlay_file_value *value = inlay_file_value_named(file, "\xc3\xa9");
+    const inlay_file_value *value = inlay_file_find_value(file, "\xc3\xa9");
     EXPECT(inlay_file_value_count(file) == 2 && value == inlay_file_value_at(file, 1), "two values");
     EXPECT(value->kind == INLAY_FILE_VALUE_STRING && value->count == 6 &&
                strcmp(value->text, "\"\n\xf0\x9f\x98\x80") == 0,
            "%s", value->text);
-    EXPECT(inlay_file_value_at(file, 2) == NULL && inlay_file_value_named(file, "x") == NULL, "no such value");
+    EXPECT(inlay_file_value_at(file, 2) == NULL && inlay_file_find_value(file, "x") == NULL, "no such value");
     inlay_file_close(file);
 }
 END_TEST
@@ -304,7 +304,7 @@ START_TEST(every_escape_is_decoded)
                        "{\"__metadata__\":{\"k\":\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0001\\u007f\\u0080\\u07FF\\u0800\\uffff"
                        "\\uD800\\uDC00\\uDBFF\\uDFFF\"}}",
                        0)));
-    const inlay_file_value *value = inlay_file_value_named(file, "k");
+    const inlay_file_value *value = inlay_file_find_value(file, "k");
     EXPECT(strcmp(value->text, "\"\\/\b\f\n\r\t\x01\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xef\xbf\xbf\xf0\x90\x80\x80"
                                "\xf4\x8f\xbf\xbf") == 0,
            "%s", value->text);
@@ -325,7 +325,7 @@ START_TEST(unaligned_data_are_read)
         inlay_file *file = open_good(write_blob("a.safetensors", blob));
         inlay_file_table table;
         float row[5];
-        EXPECT(inlay_file_table_of(file, "w", &table, NULL) == INLAY_FILE_OK && table.scale == 1, "no table");
+        EXPECT(inlay_file_get_table(file, "w", &table, NULL) == INLAY_FILE_OK && table.scale == 1, "no table");
         for (size_t i = 0; i < 15; i++) {
             read_row(&table, i / 5, row);
             EXPECT(row[i % 5] == (float)i, "%zu spaces: element %zu is %g", spaces, i, (double)row[i % 5]);

@@ -65,7 +65,7 @@ static inlay_file_table table_of(inlay_file *file, const char *name)
 {
     inlay_file_table table;
     inlay_file_error error;
-    inlay_file_status status = inlay_file_table_of(file, name, &table, &error);
+    inlay_file_status status = inlay_file_get_table(file, name, &table, &error);
     EXPECT(status == INLAY_FILE_OK, "%s: %s", name, error.message);
     EXPECT(table.reserved == 0 && table.view.size == sizeof table.view, "fields of %s", name);
     return table;
@@ -101,9 +101,9 @@ START_TEST(tensors_that_are_no_tables)
     expect_no_table(file, "other", INLAY_FILE_ERROR_MISSING, "other: there is no such tensor");
     expect_no_table(file, "", INLAY_FILE_ERROR_MISSING, "no such tensor");
     inlay_file_table table;
-    EXPECT(inlay_file_table_of(NULL, "list", &table, NULL) == INLAY_FILE_ERROR_ARGUMENT, "no file");
-    EXPECT(inlay_file_table_of(file, NULL, &table, NULL) == INLAY_FILE_ERROR_ARGUMENT, "no name");
-    EXPECT(inlay_file_table_of(file, "list", NULL, NULL) == INLAY_FILE_ERROR_ARGUMENT, "no table");
+    EXPECT(inlay_file_get_table(NULL, "list", &table, NULL) == INLAY_FILE_ERROR_ARGUMENT, "no file");
+    EXPECT(inlay_file_get_table(file, NULL, &table, NULL) == INLAY_FILE_ERROR_ARGUMENT, "no name");
+    EXPECT(inlay_file_get_table(file, "list", NULL, NULL) == INLAY_FILE_ERROR_ARGUMENT, "no table");
     inlay_file_close(file);
 }
 END_TEST
@@ -574,7 +574,7 @@ START_TEST(packed_tables_that_are_refused)
 }
 END_TEST
 
-START_TEST(quantised_tables_that_are_refused)
+START_TEST(quantized_tables_that_are_refused)
 {
     const struct packed_tensor nvfp4 = {"t.weight", "U8", 2, 16, 32}, i8 = {"t.weight", "I8", 2, 64, 128},
                                factor = {"t.weight_scale_2", "F32", 1, 0, 4};
@@ -886,7 +886,7 @@ static void *make_tables(void *context)
     float row[32];
     int64_t id = 3;
     for (int i = 0; i < 1000; i++)
-        if (inlay_file_table_of(file, "p.shard_*.weight", &table, NULL) != INLAY_FILE_OK ||
+        if (inlay_file_get_table(file, "p.shard_*.weight", &table, NULL) != INLAY_FILE_OK ||
             inlay_gather(&table.view, &id, INLAY_ID_I64, 1, 1, row, sizeof row, NULL, NULL) != INLAY_OK ||
             row[0] != eighths(1))
             return NULL;
@@ -918,7 +918,7 @@ int main(int argc, char **argv)
                      plain_tables, scales_have_several_names_and_shapes, other_scales_are_refused,
                      scales_of_plain_names, tables_whose_scales_are_not_known, compressed_tensors,
                      zero_points_of_nothing, nvfp4_of_modelopt, packed_tables_that_are_refused,
-                     quantised_tables_that_are_refused, packed_tables_join, layers_of_packed_tables,
+                     quantized_tables_that_are_refused, packed_tables_join, layers_of_packed_tables,
                      patterns_join_tensors, numbers_begin_at_0_without_a_gap, tensors_that_do_not_join,
                      scales_of_several_tensors, threads_share_a_file);
 }

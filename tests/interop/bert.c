@@ -9,7 +9,7 @@ INLAY_API inlay_layer *bert_layer(const void *words, size_t vocab, inlay_element
                                   size_t longest, const void *segments, size_t types, int segments_first, size_t dim,
                                   const void *gamma, const void *beta, float epsilon)
 {
-    inlay_table word_table = inlay_table_of(type, words, vocab, dim, inlay_table_row_bytes(type, dim));
+    inlay_table word_table = inlay_table_view(type, words, vocab, dim, inlay_table_row_bytes(type, dim));
     inlay_table position_table = inlay_table_f32(positions, longest, dim);
     inlay_table segment_table = inlay_table_f32(segments, types, dim);
     inlay_layer_spec spec = inlay_layer_spec_default(&word_table);

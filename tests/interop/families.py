@@ -56,11 +56,11 @@ import inlay.torch  # noqa: E402
 from inlay.torch import conversion  # noqa: E402
 
 VOCAB, SEQUENCES, LENGTH, PAD = 120, 3, 16, 1
-MOST_PARAMETERS, MOST_SECONDS, MOST_SECONDS_OF_KEYS = 1.2e8, 60, 600
+MAX_PARAMETERS, MAX_SECONDS, MAX_SECONDS_OF_KEYS = 1.2e8, 60, 600
 ULPS = 2
 SINUSOIDS = 4e-6  # of recipes whose frequencies are PyTorch's expf
 AFTER_NORM = 1e-5  # of a row's largest value, where a norm is not the last step
-LEAST_EQUAL = 0.9
+MIN_EQUAL = 0.9
 DOCS = pathlib.Path(__file__).parents[2] / "docs/families.md"
 NOT_MADE = "no small model"
 BEGIN, END = "<!-- families -->\n", "<!-- end of families -->\n"
@@ -226,7 +226,7 @@ def has_vocabulary(settings):
     return "vocab_size" in settings or any(has_vocabulary(part) for part in settings.values() if isinstance(part, dict))
 
 
-def randomise(model):
+def randomize(model):
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.is_floating_point():
@@ -258,11 +258,11 @@ def made(config_class, model_class, attempt, model_type, folder):
     config = small(config_class, *attempt, model_type)
     with torch.device("meta"):
         parameters = sum(p.numel() for p in model_class(config).parameters())
-    if parameters > MOST_PARAMETERS:
+    if parameters > MAX_PARAMETERS:
         raise TooLarge(f"{parameters / 1e9:.1f}e9 parameters")
     torch.manual_seed(0)
     model = model_class(config)
-    randomise(model)
+    randomize(model)
     model.save_pretrained(folder)
     return model_class.from_pretrained(folder, dtype=torch.float32).eval()
 
@@ -410,7 +410,7 @@ def verdict(layer, ours, theirs, tensors, norm):
     """Returns what a layer is to a model, or None if it is wrong."""
     if torch.equal(ours, theirs):
         return "the same bits"
-    if layer.follows and layer.follows[0][0] == "unknown":
+    if layer.remaining_ops and layer.remaining_ops[0][0] == "unknown":
         return None  # nothing may follow an assumed layer
     if layer.complete and norm is not None and torch.equal(norm[2], theirs):
         beside = ulps_beside(ours, exact_norm(*norm[:2]))
@@ -491,9 +491,9 @@ def compare(model, folder, model_type):
                 call = lambda: module(input_ids=ids, attention_mask=mask, **needs)  # noqa: E731, B023
                 result = compare_batch(layer, module, model_type, call, ids, mask)
                 if result is None:
-                    raise Wrong(f"{part or 'layer'}, {what}: {layer.report.splitlines()}, follows {layer.follows}")
+                    raise Wrong(f"{part or 'layer'}, {what}: {layer.report.splitlines()}, follows {layer.remaining_ops}")
                 results.append(result)
-            follows += [step for step, _tensor in layer.follows if step not in follows]
+            follows += [step for step, _tensor in layer.remaining_ops if step not in follows]
         compare_per_layer(model, file)
     return layer.report.splitlines()[0].split()[1].strip(","), contents_of(report), follows, max(results, key=len)
 
@@ -539,7 +539,7 @@ def reloaded(model, config, folder):
         needed = {name: tensor.shape for name, tensor in type(model)(changed).state_dict().items()}
     if any(shapes.get(name) != shape for name, shape in needed.items() if not re.search(r"\.\d", name)):
         return None
-    if sum(math.prod(shape) for shape in needed.values()) > MOST_PARAMETERS:
+    if sum(math.prod(shape) for shape in needed.values()) > MAX_PARAMETERS:
         return None
     with without_other_libraries():
         return type(model).from_pretrained(folder, dtype=torch.float32).eval()
@@ -652,13 +652,13 @@ class Row:
     """What was found of a model type: its family, what its layer has, what follows, and how equal it is or why not."""
 
     def __init__(self, model_type):
-        self.model_type, self.family, self.contents, self.follows, self.result = model_type, "", "", [], ""
+        self.model_type, self.family, self.contents, self.remaining_ops, self.result = model_type, "", "", [], ""
         self.state, self.converted = "not made", None
         self.keys = collections.Counter()
 
     def line(self):
         mark = "\u2713 " if self.state == "equal" else ""
-        follows = ", ".join(self.follows)
+        follows = ", ".join(self.remaining_ops)
         return f"| {self.model_type} | {self.family} | {self.contents} | {follows} | {mark}{self.result} |\n"
 
 
@@ -721,10 +721,10 @@ def examine(row, config_class, model_class, keys):
                 model = made(config_class, model_class, attempt, row.model_type, folder)
                 try:
                     found = compare(model, folder, row.model_type)
-                    row.family, row.contents, row.follows, row.result = found
+                    row.family, row.contents, row.remaining_ops, row.result = found
                     row.state = "equal"
                     if keys:
-                        signal.alarm(MOST_SECONDS_OF_KEYS)
+                        signal.alarm(MAX_SECONDS_OF_KEYS)
                         compare_keys(row, model, folder)
                         return
                 except inlay.FileError as error:
@@ -753,7 +753,7 @@ def look_at(model_type, keys=False):
     """Returns the row of a model type, by the worst of its classes, or None if it is no text model."""
 
     def too_long(*_arguments):
-        raise TimeoutError(f"more than {MOST_SECONDS} s")
+        raise TimeoutError(f"more than {MAX_SECONDS} s")
 
     signal.signal(signal.SIGALRM, too_long)
     row = Row(model_type)
@@ -765,7 +765,7 @@ def look_at(model_type, keys=False):
     rows = []
     for model_class in classes[:1] if keys else classes:
         one = Row(model_type)
-        signal.alarm(MOST_SECONDS)
+        signal.alarm(MAX_SECONDS)
         examine(one, config_class, model_class, keys)
         signal.alarm(0)
         rows.append(one)
@@ -789,12 +789,12 @@ def main():
         if row is not None:
             rows.append(row)
             keys.update(row.keys)
-            print(f"{row.model_type:<28} {row.state:<11} {row.family:<12} {row.result} {row.follows} {row.converted}", flush=True)
+            print(f"{row.model_type:<28} {row.state:<11} {row.family:<12} {row.result} {row.remaining_ops} {row.converted}", flush=True)
     counts = {state: sum(row.state == state for row in rows) for state in STATES}
     tried = len(rows) - counts["not made"]
     summary = (
         f"{len(rows)} text configurations of transformers {transformers.__version__}: {counts['equal']} of the {tried} that "
-        f"run are equal ({sum(row.state == 'equal' and not row.follows for row in rows)} up to the first block), "
+        f"run are equal ({sum(row.state == 'equal' and not row.remaining_ops for row in rows)} up to the first block), "
         f"{counts['not opened']} are not opened, {counts['wrong']} are wrong, "
         f"{counts['not made']} could not be made or run"
     )
@@ -814,7 +814,7 @@ def main():
     missing = set() if options.model_types else (listed() | listed_wholes()) - equal - set(OTHERS_COMPARE)
     for model_type in sorted(missing):
         print(f"file/models/models.c lists {model_type}, which was not compared")
-    broken = bool(missing) or counts["wrong"] > 0 or counts["equal"] < LEAST_EQUAL * tried or tried < LEAST_EQUAL * len(rows)
+    broken = bool(missing) or counts["wrong"] > 0 or counts["equal"] < MIN_EQUAL * tried or tried < MIN_EQUAL * len(rows)
     if not options.model_types:
         broken = not keep(rows, summary, options.write) or broken
     if broken:

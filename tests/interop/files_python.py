@@ -95,7 +95,7 @@ def minilm(rng):
     norm = [weights[f"embeddings.LayerNorm.{name}"] for name in ("weight", "bias")]
     theirs = torch.nn.functional.layer_norm(rows, rows.shape[-1:], *norm, 1e-12)
     exact = torch.nn.functional.layer_norm(rows.double(), rows.shape[-1:], *(n.double() for n in norm), 1e-12)
-    ours = layer(ids, segments=segments)
+    ours = layer(ids, segment_ids=segments)
     report("all-MiniLM-L6-v2: the framework of ids", type(ours).__name__, isinstance(ours, torch.Tensor))
     compare_norm("all-MiniLM-L6-v2, compared with PyTorch", ours.numpy(), theirs.numpy(), exact.numpy())
     table = inlay.Layer(file.table("embeddings.word_embeddings.weight"))
@@ -205,7 +205,7 @@ def gguf_types(rng):
             except inlay.FileError as error:
                 print(f"no table: {error}")
                 continue
-            compare(f"gguf: {name}, dequantised", inlay.Layer(table)(numpy.arange(40)), theirs)
+            compare(f"gguf: {name}, dequantized", inlay.Layer(table)(numpy.arange(40)), theirs)
 
 
 def main():

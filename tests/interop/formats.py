@@ -139,7 +139,7 @@ def compare_ggml(library, rng):
         if name in SAME_BYTES:
             rows = rng.standard_normal((20_000, columns), numpy.float32)
             made = module.quantize(rows, constants.GGMLQuantizationType[name])
-            compare(f"{name}, quantised", quantize(library, rows, kind, block_bytes), made)
+            compare(f"{name}, quantized", quantize(library, rows, kind, block_bytes), made)
 
 
 def compare_fp8(library, rng):
@@ -157,7 +157,7 @@ def compare_fp8(library, rng):
     rows = rng.standard_normal((1000, 1024), numpy.float32) * numpy.exp2(rng.uniform(-14, 6.5, (1000, 1))).astype("f4")
     rows = rows.clip(-448, 448)
     theirs = torch.from_numpy(rows).to(torch.float8_e4m3fn).view(torch.uint8).numpy()
-    compare("E4M3 without scales, quantised", quantize(library, rows, E4M3, 1024), theirs)
+    compare("E4M3 without scales, quantized", quantize(library, rows, E4M3, 1024), theirs)
 
 
 def main():

@@ -157,7 +157,7 @@ START_TEST(fp8_is_that_of_pytorch)
             const inlay_table table = inlay_table_e4m3_e8m0(codes, scales, DIM, 32);
             expect_line("E8M0", &table, 1, INLAY_F32, wanted);
         } else if (line_is(&golden, "pairs-sha256")) {
-            expect_pairs(inlay_element_type_named(golden.words[1]), golden.words[2]);
+            expect_pairs(inlay_element_type_from_name(golden.words[1]), golden.words[2]);
         } else if (line_is(&golden, "block") || line_is(&golden, "row-scale") || line_is(&golden, "tensor-scale")) {
             kind = line_is(&golden, "block") ? BLOCK : line_is(&golden, "row-scale") ? ROW_SCALE : TENSOR_SCALE;
             dim = (size_t)atoi(golden.words[kind == BLOCK ? 5 : 4]);
@@ -199,7 +199,7 @@ START_TEST(blocks_are_those_of_ggml)
     for (size_t r = 0; r < sizeof ggml_rows / sizeof *ggml_rows; r++) {
         const struct ggml_row *wanted = &ggml_rows[r];
         const size_t bytes = bytes_of(wanted->row, row);
-        const inlay_table table = inlay_table_of(wanted->type, row, 1, wanted->dim, bytes);
+        const inlay_table table = inlay_table_view(wanted->type, row, 1, wanted->dim, bytes);
         ck_assert_uint_eq(inlay_table_row_bytes(wanted->type, wanted->dim), bytes);
         write_table(&table, 1, INLAY_F32, out);
         for (size_t i = 0; i < wanted->dim; i++)

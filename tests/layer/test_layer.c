@@ -113,7 +113,7 @@ START_TEST(padding_keeps_its_row)
     spec.positions = &positions;
     spec.padding_id = 1;
     spec.bad_id = INLAY_BAD_ID_ZERO;
-    spec.zero_rows = INLAY_ZERO_ROWS_OWN;
+    spec.zero_rows = INLAY_ZERO_ROWS_TABLE;
     spec.position_mode = INLAY_POSITION_MODE_PADDING_AWARE;
     ck_assert_int_eq(inlay_layer_create(&spec, NULL, &layer), INLAY_OK);
     ck_assert_int_eq(inlay_forward(layer, &batch, out, 4, NULL, NULL), INLAY_OK);
@@ -219,10 +219,10 @@ START_TEST(handles_copy_specs_and_keep_pointers_to_arrays)
     static const int32_t ids[IDS] = {1, 0, 1}, segments[IDS] = {0, 1, 1};
     float gamma[DIM], beta[DIM] = {0}, out[3][IDS][DIM];
     const inlay_table_extent extents[2] = {{rows[0], NULL, NULL, 0}, {rows[0][1], NULL, NULL, 1}};
-    inlay_table views[3] = {inlay_table_in_extents(inlay_table_f32(NULL, ROWS, DIM), extents, 2, 0),
+    inlay_table views[3] = {inlay_table_from_extents(inlay_table_f32(NULL, ROWS, DIM), extents, 2, 0),
                             inlay_table_f32(rows[1], ROWS, DIM), inlay_table_f32(rows[2], ROWS, DIM)};
     inlay_tuning tuning = inlay_tuning_default();
-    inlay_learnt learnt = {.size = sizeof learnt};
+    inlay_tuning_state state = {.size = sizeof state};
     inlay_layer_spec spec = inlay_layer_spec_default(NULL);
     for (int i = 0; i < DIM; i++)
         gamma[i] = 1;
@@ -233,14 +233,14 @@ START_TEST(handles_copy_specs_and_keep_pointers_to_arrays)
     for (int scrapped = 0; scrapped < 2; scrapped++) {
         void *parts[] = {copy_of(&views[0], sizeof views[0]), copy_of(&views[1], sizeof views[1]),
                          copy_of(&views[2], sizeof views[2]), copy_of(&tuning, sizeof tuning),
-                         copy_of(&learnt, sizeof learnt)};
-        const size_t bytes[] = {sizeof views[0], sizeof views[1], sizeof views[2], sizeof tuning, sizeof learnt};
+                         copy_of(&state, sizeof state)};
+        const size_t bytes[] = {sizeof views[0], sizeof views[1], sizeof views[2], sizeof tuning, sizeof state};
         inlay_layer_spec *copy = copy_of(&spec, sizeof spec);
         copy->tokens = parts[0];
         copy->positions = parts[1];
         copy->segments = parts[2];
         copy->tuning = parts[3];
-        copy->learnt = parts[4];
+        copy->tuning_state = parts[4];
         ck_assert_int_eq(inlay_layer_create(copy, NULL, &layers[scrapped]), INLAY_OK);
         inlay_batch batch = inlay_batch_i32(ids, 1, IDS, 2);
         batch.segment_ids = segments;

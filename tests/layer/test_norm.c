@@ -456,8 +456,8 @@ static uint32_t bits_of(double x)
 /* Casts every number of the type, the midpoint between it and the next one, and the floats adjacent to both. */
 START_TEST(every_half_and_the_middles)
 {
-    enum { EACH = 6, MOST = 0x8000 * EACH * 2 };
-    static uint32_t values[MOST];
+    enum { EACH = 6, MAX = 0x8000 * EACH * 2 };
+    static uint32_t values[MAX];
     for (inlay_element_type type = INLAY_F16; type <= INLAY_BF16; type++) {
         size_t n = 0;
         for (uint32_t magnitude = 0; magnitude < infinity_of(type); magnitude++) {

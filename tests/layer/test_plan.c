@@ -75,7 +75,7 @@ START_TEST(each_decision_has_its_reason)
     const inlay_tuning tuning = {
         .size = sizeof tuning, .stream_bytes = MIB, .compute_bytes = SIZE_MAX, .block_bytes = 12 * 1024};
     const inlay_table tokens =
-        inlay_table_of(type, table, plan->rows, plan->dim, inlay_table_row_bytes(type, plan->dim));
+        inlay_table_view(type, table, plan->rows, plan->dim, inlay_table_row_bytes(type, plan->dim));
     const inlay_sinusoid_spec frequencies = inlay_sinusoid_spec_default(plan->dim);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     inlay_sinusoid *sinusoid = NULL;
@@ -112,7 +112,7 @@ START_TEST(mappings_extents_and_weights)
     static const float weights[3] = {1, 2, 3};
     const inlay_table_extent extents[2] = {{rows[0], NULL, NULL, 0}, {rows[2], NULL, NULL, 2}};
     for (size_t extent_rows = 0; extent_rows <= 2; extent_rows += 2) {
-        const inlay_table tokens = inlay_table_in_extents(inlay_table_f32(NULL, 4, 8), extents, 2, extent_rows);
+        const inlay_table tokens = inlay_table_from_extents(inlay_table_f32(NULL, 4, 8), extents, 2, extent_rows);
         inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
         spec.token_mapping = mapping;
         spec.token_mapping_type = INLAY_ID_U8;
@@ -145,7 +145,7 @@ START_TEST(pooled_rows_are_prefetched_by_the_kernel)
     static const int32_t ids[2] = {2, 1};
     const inlay_table tokens = inlay_table_f32(rows, 4, 8);
     inlay_tuning tuning = inlay_tuning_default();
-    tuning.prefetch = INLAY_PREFETCH_L2_BESIDE_8;
+    tuning.prefetch = INLAY_PREFETCH_L2_LINE_AHEAD_8;
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     spec.pooling = INLAY_POOLING_MEAN;
     spec.tuning = &tuning;

@@ -186,7 +186,7 @@ static void check_rows(const inlay_ngram *ngram, size_t columns, const struct ca
                        const inlay_ngram_batch *batch)
 {
     int64_t *rows = array_of(call->tokens * columns, sizeof *rows), *column = array_of(call->tokens, sizeof *column);
-    if (inlay_ngram_ids(ngram, batch, 0, INLAY_NGRAM_COLUMNS_REST, INLAY_ID_I64, rows, columns * sizeof *rows, NULL,
+    if (inlay_ngram_ids(ngram, batch, 0, INLAY_NGRAM_ALL_COLUMNS, INLAY_ID_I64, rows, columns * sizeof *rows, NULL,
                         NULL) != INLAY_OK)
         wrong++;
     for (size_t i = 0; i < call->tokens * columns; i++)

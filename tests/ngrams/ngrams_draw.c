@@ -5,11 +5,11 @@
 #include <string.h>
 
 enum { IDS, OFFSETS, HISTORY, LENGTHS, ACCEPTED, MAP, FLOATS, NOISE, SCALES, ARENAS };
-enum { VOCAB_MOST = 3000, TABLE_BYTES = 1 << 19, LONGEST = INLAY_NGRAM_LENGTH_MOST };
+enum { MAX_VOCAB = 3000, TABLE_BYTES = 1 << 19, LONGEST = INLAY_NGRAM_MAX_LENGTH };
 
 static struct arena arenas[ARENAS];
 static int64_t multipliers[8 * LONGEST], resets[4], masks[4];
-static inlay_ngram_column columns[INLAY_NGRAM_COLUMNS_MOST];
+static inlay_ngram_column columns[INLAY_NGRAM_MAX_COLUMNS];
 
 void ngram_draw_prepare(void)
 {
@@ -19,7 +19,7 @@ void ngram_draw_prepare(void)
         [HISTORY] = NGRAM_SEQUENCES * LONGEST * 8,
         [LENGTHS] = NGRAM_SEQUENCES * 4,
         [ACCEPTED] = NGRAM_SEQUENCES * 8,
-        [MAP] = VOCAB_MOST * 4,
+        [MAP] = MAX_VOCAB * 4,
         [FLOATS] = TABLE_BYTES,
         [NOISE] = TABLE_BYTES,
         [SCALES] = TABLE_BYTES,
@@ -79,7 +79,7 @@ static void draw_columns(struct ngram_call *call, struct source *source)
     inlay_ngram_spec *spec = &call->spec;
     spec->column_count = 1 + choose(source, one_in(source, 4) ? 70 : 12);
     if (one_in(source, 50))
-        spec->column_count = 1 + choose(source, INLAY_NGRAM_COLUMNS_MOST);
+        spec->column_count = 1 + choose(source, INLAY_NGRAM_MAX_COLUMNS);
     const uint64_t pattern = choose(source, 4);
     const uint32_t modulus = draw_modulus(source);
     for (size_t c = 0; c < spec->column_count; c++) {
@@ -108,7 +108,7 @@ static void draw_columns(struct ngram_call *call, struct source *source)
 
 static void draw_spec(struct ngram_call *call, struct source *source)
 {
-    const size_t vocab = 1 + choose(source, one_in(source, 4) ? VOCAB_MOST : 50);
+    const size_t vocab = 1 + choose(source, one_in(source, 4) ? MAX_VOCAB : 50);
     const uint32_t length = 1 + (uint32_t)choose(source, one_in(source, 6) ? LONGEST : 5);
     inlay_ngram_spec *spec = &call->spec;
     *spec = inlay_ngram_spec_default(vocab, length, half(source) ? INLAY_NGRAM_MIX_XOR : INLAY_NGRAM_MIX_ADD);
@@ -155,7 +155,7 @@ static void cut_table(struct source *source, inlay_table *table, inlay_table_ext
         row += equal ? rows_each : step * (1 + choose(source, table->rows));
     }
     const bool all_equal = equal && (n - 1) * rows_each < table->rows && table->rows <= n * rows_each;
-    *table = inlay_table_in_extents(*table, parts, n, all_equal ? rows_each : 0);
+    *table = inlay_table_from_extents(*table, parts, n, all_equal ? rows_each : 0);
 }
 
 /* Draws a table over the random bytes of its arena. */
@@ -170,7 +170,8 @@ static inlay_table draw_ngram_table(struct source *source, size_t dim, inlay_ele
     if (!half(source) && most > 40)
         most = 40;
     const size_t n = 1 + choose(source, most), bytes = (n - 1) * stride + row_bytes;
-    inlay_table table = inlay_table_of(type, place(source, type == INLAY_F32 ? FLOATS : NOISE, bytes), n, dim, stride);
+    inlay_table table =
+        inlay_table_view(type, place(source, type == INLAY_F32 ? FLOATS : NOISE, bytes), n, dim, stride);
     table.group = group;
     if (row_scales > 0 && !(scales_are_optional(type) && half(source)))
         table.scales = place(source, type == INLAY_E4M3_E8M0 ? NOISE : SCALES, n * row_scales);

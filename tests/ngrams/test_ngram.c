@@ -70,7 +70,7 @@ static void check_rollback(struct random *random, const inlay_ngram *ngram, cons
     inlay_ngram_batch batch = inlay_ngram_batch_ragged(rest, INLAY_ID_I64, offsets, SEQUENCES);
     batch.history = history;
     batch.history_lengths = lengths;
-    ck_assert_int_eq(inlay_ngram_ids(ngram, &batch, 0, INLAY_NGRAM_COLUMNS_REST, INLAY_ID_I64, rows,
+    ck_assert_int_eq(inlay_ngram_ids(ngram, &batch, 0, INLAY_NGRAM_ALL_COLUMNS, INLAY_ID_I64, rows,
                                      COLUMNS * sizeof *rows, NULL, NULL),
                      INLAY_OK);
     for (size_t b = 0; b < SEQUENCES; b++) {

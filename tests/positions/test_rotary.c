@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PRECISION = 500, MOST_DIM = 4096 };
+enum { PRECISION = 500, MAX_DIM = 4096 };
 
-static double short_factors[MOST_DIM / 2], long_factors[MOST_DIM / 2];
+static double short_factors[MAX_DIM / 2], long_factors[MAX_DIM / 2];
 
 /* ---- The formulas, in MPFR --------------------------------------------------------------------------------------- */
 
@@ -194,7 +194,7 @@ static double true_attention(const inlay_rotary_spec *spec)
 /* Every frequency (of many, some) and the attention factor. */
 static void check_spec(const inlay_rotary_spec *spec)
 {
-    static double inv_freq[MOST_DIM / 2];
+    static double inv_freq[MAX_DIM / 2];
     double attention_factor;
     char text[512];
     snprintf(text, sizeof text,
@@ -252,7 +252,7 @@ static double random_number(struct random *random, const struct range *range)
 
 static void random_factors(struct random *random)
 {
-    for (size_t i = 0; i < MOST_DIM / 2; i++) {
+    for (size_t i = 0; i < MAX_DIM / 2; i++) {
         short_factors[i] = random_number(random, &long_factor_range);
         long_factors[i] = random_number(random, &long_factor_range);
     }
@@ -385,7 +385,7 @@ START_TEST(attention_factors_next_to_ties_are_correctly_rounded)
     spec.length = 1;
     spec.short_factors = short_factors;
     spec.long_factors = long_factors;
-    for (size_t i = 0; i < MOST_DIM / 2; i++)
+    for (size_t i = 0; i < MAX_DIM / 2; i++)
         short_factors[i] = long_factors[i] = 1;
     for (int k = 1; k < 22; k++)
         for (int near = -3; near <= 3; near++) {
@@ -409,7 +409,7 @@ START_TEST(many_frequencies_are_correctly_rounded)
     random_factors(&random);
     for (inlay_rotary_scaling scaling = INLAY_ROTARY_DEFAULT; scaling <= INLAY_ROTARY_LONGROPE; scaling++) {
         inlay_rotary_spec spec = random_spec(&random, scaling);
-        spec.dim = MOST_DIM;
+        spec.dim = MAX_DIM;
         spec.base = 500000;
         check_spec(&spec);
     }
@@ -435,7 +435,7 @@ static const struct model {
 
 static void check_model(const struct model *model)
 {
-    static double inv_freq[MOST_DIM / 2];
+    static double inv_freq[MAX_DIM / 2];
     inlay_rotary_spec spec = inlay_rotary_spec_default(model->dim);
     spec.scaling = model->scaling;
     spec.base = model->base != 0 ? model->base : spec.base;
@@ -608,7 +608,7 @@ START_TEST(shapes_and_options_are_refused)
     }
     EXPECT_FIELD(INLAY_ROTARY_DEFAULT, size, sizeof spec - 1, INLAY_ERROR_OPTION);
     EXPECT_FIELD(INLAY_ROTARY_DEFAULT, reserved, 1, INLAY_ERROR_OPTION);
-    EXPECT_FIELD(INLAY_ROTARY_DEFAULT, reserved_too, 1, INLAY_ERROR_OPTION);
+    EXPECT_FIELD(INLAY_ROTARY_DEFAULT, reserved2, 1, INLAY_ERROR_OPTION);
     EXPECT_FIELD(INLAY_ROTARY_YARN, truncate, 2, INLAY_ERROR_OPTION);
     EXPECT_FIELD(INLAY_ROTARY_LINEAR, truncate, 2, INLAY_OK); /* not read */
     EXPECT_FIELD(INLAY_ROTARY_LLAMA3, low_freq_factor, spec.high_freq_factor, INLAY_ERROR_OPTION);

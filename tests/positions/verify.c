@@ -26,7 +26,7 @@ enum {
     MAX_PAIRS = 16,  /* checked per case */
     MAX_JUDGED = 32, /* rows checked per call */
     RECIPES = 17,    /* 16 named ones, and the caller's frequencies with float angles */
-    CASES_AT_LEAST = 72,
+    MIN_CASES = 72,
 };
 
 /* ---- Counters, shared by all processes --------------------------------------------------------------------------- */
@@ -573,10 +573,10 @@ static bool work(void *arg)
     const struct run *run = arg;
     const struct options *options = run->options;
     make_room();
-    uint64_t wanted = options->entries / CASE_ENTRIES, cases = wanted > CASES_AT_LEAST ? wanted : CASES_AT_LEAST;
+    uint64_t wanted = options->entries / CASE_ENTRIES, cases = wanted > MIN_CASES ? wanted : MIN_CASES;
     while (get(&tally->misrounded) == 0) {
         uint64_t number = __atomic_fetch_add(&tally->next_case, 1, __ATOMIC_RELAXED);
-        if (number >= cases || (number >= CASES_AT_LEAST && now() - run->begin > options->seconds))
+        if (number >= cases || (number >= MIN_CASES && now() - run->begin > options->seconds))
             break;
         if (!run_case(number, options->seed))
             return false;

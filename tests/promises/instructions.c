@@ -135,8 +135,9 @@ static inlay_layer *make_layer(const inlay_table *of)
 /* Sets fixed CPU values, so the results don't depend on this CPU. */
 static void fix_cpu(void)
 {
-    static const struct inlay_cpu cpu = {
-        .compute_bytes = 1 << 20, .short_rows = INLAY_PREFETCH_L2_BESIDE_8, .long_rows = INLAY_PREFETCH_L2_BESIDE_2};
+    static const struct inlay_cpu cpu = {.compute_bytes = 1 << 20,
+                                         .short_rows = INLAY_PREFETCH_L2_LINE_AHEAD_8,
+                                         .long_rows = INLAY_PREFETCH_L2_LINE_AHEAD_2};
     atomic_store(&inlay_cpu_found, &cpu);
     atomic_store(&inlay_l2_found, (size_t)1 << 20);
 }

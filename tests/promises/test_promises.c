@@ -31,18 +31,18 @@ static struct {
 /* Makes n-grams with the maximum number of columns. */
 static inlay_ngram *make_ngram(void)
 {
-    static inlay_ngram_column columns[INLAY_NGRAM_COLUMNS_MOST];
-    static const int64_t multipliers[INLAY_NGRAM_LENGTH_MOST] = {3, 5}, resets[] = {1};
-    inlay_ngram_spec spec = inlay_ngram_spec_default(ROWS, INLAY_NGRAM_LENGTH_MOST, INLAY_NGRAM_MIX_XOR);
+    static inlay_ngram_column columns[INLAY_NGRAM_MAX_COLUMNS];
+    static const int64_t multipliers[INLAY_NGRAM_MAX_LENGTH] = {3, 5}, resets[] = {1};
+    inlay_ngram_spec spec = inlay_ngram_spec_default(ROWS, INLAY_NGRAM_MAX_LENGTH, INLAY_NGRAM_MIX_XOR);
     inlay_ngram *ngram;
-    for (uint32_t c = 0; c < INLAY_NGRAM_COLUMNS_MOST; c++)
-        columns[c] = (inlay_ngram_column){1 + c % INLAY_NGRAM_LENGTH_MOST, 0, ROWS - c % 3, 0, 0};
+    for (uint32_t c = 0; c < INLAY_NGRAM_MAX_COLUMNS; c++)
+        columns[c] = (inlay_ngram_column){1 + c % INLAY_NGRAM_MAX_LENGTH, 0, ROWS - c % 3, 0, 0};
     spec.resets = resets;
     spec.reset_count = 1;
     spec.multipliers = multipliers;
     spec.vectors = 1;
     spec.columns = columns;
-    spec.column_count = INLAY_NGRAM_COLUMNS_MOST;
+    spec.column_count = INLAY_NGRAM_MAX_COLUMNS;
     ck_assert_int_eq(inlay_ngram_create(&spec, NULL, &ngram), INLAY_OK);
     return ngram;
 }
@@ -94,22 +94,22 @@ static void free_fixture(void)
 /* The hot calls of n-grams, into one buffer. */
 static inlay_status run_ngrams(float (*out)[DIM])
 {
-    static int32_t history[BATCH * (INLAY_NGRAM_LENGTH_MOST - 1)];
-    static int64_t rows[INLAY_NGRAM_COLUMNS_MOST];
+    static int32_t history[BATCH * (INLAY_NGRAM_MAX_LENGTH - 1)];
+    static int64_t rows[INLAY_NGRAM_MAX_COLUMNS];
     const inlay_table table = inlay_table_f32(fixture.table, ROWS, DIM);
     const inlay_table *tables[] = {&table};
     const inlay_ngram_batch one = inlay_ngram_batch_i32(fixture.ids, 1, 1);
     inlay_ngram_batch batch = inlay_ngram_batch_i32(fixture.ids, BATCH, SEQ);
     inlay_ngram_lookup lookup = inlay_ngram_lookup_default(tables, 1);
     inlay_status status =
-        inlay_ngram_ids(fixture.ngram, &one, 0, INLAY_NGRAM_COLUMNS_REST, INLAY_ID_I64, rows, sizeof rows, NULL, NULL);
+        inlay_ngram_ids(fixture.ngram, &one, 0, INLAY_NGRAM_ALL_COLUMNS, INLAY_ID_I64, rows, sizeof rows, NULL, NULL);
     batch.history = history;
     lookup.columns = 1;
     for (int type = INLAY_F32; type <= INLAY_BF16; type++)
         for (int combine = INLAY_NGRAM_CONCAT; combine <= INLAY_NGRAM_SUM; combine++) {
             lookup.out_type = (inlay_element_type)type;
             lookup.combine = (inlay_ngram_combine)combine;
-            lookup.columns = combine == INLAY_NGRAM_SUM ? INLAY_NGRAM_COLUMNS_REST : 1;
+            lookup.columns = combine == INLAY_NGRAM_SUM ? INLAY_NGRAM_ALL_COLUMNS : 1;
             status |= inlay_ngram_forward(fixture.ngram, &batch, &lookup, out, ROW_BYTES, NULL, NULL);
         }
     return status | inlay_ngram_history(fixture.ngram, &batch, NULL, history, NULL, NULL);
@@ -151,8 +151,8 @@ static inlay_status run_others(float (*out)[DIM])
                                         out + SEQ, ROW_BYTES, NULL);
         }
     status |= inlay_rotary_frequencies(&spec, frequencies, &attention_factor);
-    static unsigned char quantised[ROWS][DIM + 2 * sizeof(float)];
-    const inlay_table_storage storage = inlay_table_storage_of(INLAY_U8_ROWWISE, quantised, DIM);
+    static unsigned char quantized[ROWS][DIM + 2 * sizeof(float)];
+    const inlay_table_storage storage = inlay_table_storage_of(INLAY_U8_ROWWISE, quantized, DIM);
     inlay_table view;
     double error;
     status |= inlay_table_quantize(&tokens, &storage, &view, &error);

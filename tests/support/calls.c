@@ -41,7 +41,7 @@ static bool half(struct source *source)
 
 /* ---- Memory ---- */
 
-enum { MOST_EXTENTS = 8 };
+enum { MAX_EXTENTS = 8 };
 enum {
     SCALES = SEGMENTS + 1,
     ZERO_POINTS,
@@ -56,16 +56,16 @@ enum {
     GAMMA,
     BETA,
     EXTENT_DATA,
-    EXTENT_SCALES = EXTENT_DATA + MOST_EXTENTS,
-    EXTENT_ZEROS = EXTENT_SCALES + MOST_EXTENTS,
-    ARENAS = EXTENT_ZEROS + MOST_EXTENTS
+    EXTENT_SCALES = EXTENT_DATA + MAX_EXTENTS,
+    EXTENT_ZEROS = EXTENT_SCALES + MAX_EXTENTS,
+    ARENAS = EXTENT_ZEROS + MAX_EXTENTS
 };
 enum { SMALL_BYTES = 24576 };
 
 static struct arena inputs[ARENAS], outputs, expectations;
 
 /* The extents of all tables of a call, each in its own arenas. */
-static inlay_table_extent extents[MOST_EXTENTS];
+static inlay_table_extent extents[MAX_EXTENTS];
 static size_t extents_drawn;
 
 void calls_prepare(const struct call_sizes *sizes)
@@ -127,7 +127,7 @@ static void draw_arrays(struct source *source, inlay_table *table, bool scaled, 
 /* Splits the rows of a table into as many extents as allowed, of equal or different lengths. */
 static inlay_table draw_extents(struct source *source, const inlay_table *table, bool scaled, bool zeros)
 {
-    const size_t most = MOST_EXTENTS - extents_drawn, least_rows = (table->rows + most - 1) / most;
+    const size_t most = MAX_EXTENTS - extents_drawn, least_rows = (table->rows + most - 1) / most;
     const bool equal = half(source);
     inlay_table_extent *const first = &extents[extents_drawn];
     const size_t rows_each = least_rows + choose(source, table->rows - least_rows + 1);
@@ -144,7 +144,7 @@ static inlay_table draw_extents(struct source *source, const inlay_table *table,
         first[count] = (inlay_table_extent){part.data, part.scales, part.zeros, row};
         row += part.rows;
     }
-    return inlay_table_in_extents(*table, first, count, equal ? rows_each : 0);
+    return inlay_table_from_extents(*table, first, count, equal ? rows_each : 0);
 }
 
 inlay_table draw_table(struct source *source, enum table_place which, size_t rows, size_t dim, bool any_type,
@@ -161,13 +161,13 @@ inlay_table draw_table(struct source *source, enum table_place which, size_t row
     }
     size_t row_bytes = inlay_table_row_bytes(type, dim);
     size_t stride = row_bytes + (one_in(source, 3) ? choose(source, 9) : 0);
-    inlay_table table = inlay_table_of(type, NULL, rows, dim, stride);
+    inlay_table table = inlay_table_view(type, NULL, rows, dim, stride);
     table.group = grouped ? group : 0;
     if (rows == 0)
         return table;
     zeros = grouped && half(source);
     scaled = scaled && !(scales_are_optional(type) && half(source));
-    if (extents_drawn < MOST_EXTENTS && one_in(source, 4))
+    if (extents_drawn < MAX_EXTENTS && one_in(source, 4))
         return draw_extents(source, &table, scaled, zeros);
     draw_arrays(source, &table, scaled, zeros, (const int[]){(int)which, SCALES, ZERO_POINTS});
     return table;

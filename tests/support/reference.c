@@ -338,7 +338,7 @@ static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row, 
         else
             id = zeros || id < 0 ? 0 : vocab - 1;
     }
-    if (id == spec->padding_id && id >= 0 && spec->zero_rows != INLAY_ZERO_ROWS_OWN)
+    if (id == spec->padding_id && id >= 0 && spec->zero_rows != INLAY_ZERO_ROWS_TABLE)
         zeros = true;
     if (spec->token_weights != NULL && !zeros)
         *weight = f32_at(spec->token_weights, (size_t)id);

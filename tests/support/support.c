@@ -290,7 +290,7 @@ void write_rows(const inlay_sinusoid *sinusoid, int64_t first, size_t n, inlay_e
     ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, first, n, type, out, stride_bytes, NULL), INLAY_OK);
 }
 
-void dequantise(const inlay_table *table, float *out)
+void dequantize(const inlay_table *table, float *out)
 {
     for (int32_t row = 0; (size_t)row < table->rows; row++)
         ck_assert_int_eq(inlay_gather(table, &row, INLAY_ID_I32, 1, 1, out + (size_t)row * table->dim,

@@ -108,7 +108,7 @@ enum { ENVIRONMENTS = 8 };
 void set_environment(int environment);
 
 /* Writes the rows of a table as dequantized by the kernels under test: float32 [rows, dim]. */
-void dequantise(const inlay_table *table, float *out);
+void dequantize(const inlay_table *table, float *out);
 
 /* True if a type has zero points per group of columns. */
 bool is_grouped(inlay_element_type type);

@@ -91,7 +91,7 @@ static void make_pieces(struct pieces *pieces, const struct cut *cut)
             extent->zeros = copy(&arenas[2], zeros, bytes, at_begin);
         }
     }
-    pieces->view = inlay_table_in_extents(whole.view, pieces->extents, count, cut->equal);
+    pieces->view = inlay_table_from_extents(whole.view, pieces->extents, count, cut->equal);
 }
 
 static void free_pieces(struct pieces *pieces)
@@ -241,7 +241,7 @@ START_TEST(plain_operations)
 }
 END_TEST
 
-START_TEST(quantising)
+START_TEST(quantizing)
 {
     static unsigned char made[ROWS * DIM], expected[ROWS * DIM];
     static float scales[ROWS], expected_scales[ROWS];
@@ -258,7 +258,7 @@ START_TEST(quantising)
         make_pieces(&pieces, &cuts[c]);
         ck_assert_int_eq(inlay_table_quantize(&pieces.view, &to, &view, NULL), INLAY_OK);
         EXPECT(memcmp(made, expected, sizeof made) == 0 && memcmp(scales, expected_scales, sizeof scales) == 0,
-               "cut %zu: quantised", c);
+               "cut %zu: quantized", c);
         EXPECT(view.extents == NULL && view.extent_count == 0 && view.rows == ROWS, "cut %zu: its view", c);
         free_pieces(&pieces);
     }
@@ -272,7 +272,7 @@ int main(int argc, char **argv)
     tcase_set_timeout(types, 600);
     tcase_add_loop_test(types, layers, INLAY_F32, INLAY_ELEMENT_TYPES);
     tcase_add_loop_test(types, plain_operations, INLAY_F32, INLAY_ELEMENT_TYPES);
-    tcase_add_test(types, quantising);
+    tcase_add_test(types, quantizing);
     suite_add_tcase(suite, types);
     return run_suite(argc, argv, suite);
 }

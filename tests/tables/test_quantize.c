@@ -123,7 +123,7 @@ static void check_type(inlay_element_type type, size_t rows, size_t dim, size_t 
     struct range range = {0, 0};
     double reported = -1, largest = 0;
     ck_assert_int_eq(inlay_table_quantize(&from, &storage.to, &view, &reported), INLAY_OK);
-    dequantise(&view, got);
+    dequantize(&view, got);
     count_checks(rows * dim);
     for (size_t i = 0; i < rows * dim; i++) {
         if (i % dim % shared == 0)
@@ -199,7 +199,7 @@ START_TEST(zeros_stay_zeros)
             else if (view.scales != NULL)
                 EXPECT(float_at(view.scales, 0) == 1, "the scale of zeros of type %d is %a", (int)type,
                        (double)float_at(view.scales, 0));
-            dequantise(&view, got);
+            dequantize(&view, got);
             for (int i = 0; i < 2 * COLUMNS; i++)
                 EXPECT(got[i] == 0, "a zero of type %d is read as %a", (int)type, (double)got[i]);
             free_storage(&storage);
@@ -311,7 +311,7 @@ START_TEST(scales_may_be_missing)
             x[i] = largest[t] * (float)(i - 128) / 128;
         ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, &reported), INLAY_OK);
         EXPECT(view.scales == NULL && reported <= (double)error[t], "type %d: an error of %a", (int)types[t], reported);
-        dequantise(&view, got);
+        dequantize(&view, got);
         EXPECT(got[0] == -largest[t] && got[128] == 0, "type %d: %a and %a", (int)types[t], (double)got[0],
                (double)got[128]);
         x[7] = nextafterf(largest[t], 1000);
@@ -529,11 +529,11 @@ START_TEST(sixteen_bits_round_trip)
     for (unsigned bits = 0; bits < 65536; bits++)
         row[bits] = (uint16_t)bits;
     for (inlay_element_type type = INLAY_F16; type <= INLAY_BF16; type++) {
-        const inlay_table view = inlay_table_of(type, row, 1, 65536, sizeof row),
+        const inlay_table view = inlay_table_view(type, row, 1, 65536, sizeof row),
                           from = inlay_table_f32(values, 1, 65536);
         const inlay_table_storage to = inlay_table_storage_of(type, again, 65536);
         double error;
-        dequantise(&view, values);
+        dequantize(&view, values);
         ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, &error), INLAY_OK);
         EXPECT(error == 0, "the error is %a", error);
         for (unsigned bits = 0; bits < 65536; bits++)

@@ -131,7 +131,7 @@ def golden():
     yield "dropout by Philox", struct.pack("<4f", *(2.0 * (word >= 1 << 31) for word in PHILOX)) + GAP
     demo = (DATA / "demo-n2.txt").read_text(encoding="utf-8").split("call prefill")[1].split("after")[0].splitlines()
     yield "rows of n-grams of Engram", struct.pack("<27i", *(int(row) for line in demo[-9:] for row in line.split()))
-    ggml = (ROOT / "tests" / "ggml_golden.inc").read_text(encoding="utf-8")
+    ggml = (ROOT / "tests" / "tables" / "ggml_golden.inc").read_text(encoding="utf-8")
     for name, values in re.findall(r'\{"([^"]+)",[^{]*\(const uint32_t\[\]\)\{([^}]*)\}', ggml):
         words = [int(word, 16) for word in re.findall(r"0x[0-9a-f]{8}", values)]
         yield name, struct.pack(f"<{len(words)}I", *words)

@@ -483,9 +483,9 @@ def printed_lines(text):
     for line in text.split("\n\n")[1].splitlines()[1:]:
         words = line.replace(", ", ",").split()
         numbers = [float(words[i].rstrip("%")) for i in (1, 2, 3, 5, 6)]
-        share, mean, most, ulp_mean, ulp_most = numbers
+        share, mean, most, ulp_mean, max_ulp = numbers
         place, ulp_place = (words[i].replace(",", ", ") for i in (4, 7))
-        lines.append([words[0], share, mean, most, place, ulp_mean, ulp_most, ulp_place])
+        lines.append([words[0], share, mean, most, place, ulp_mean, max_ulp, ulp_place])
     return lines
 
 

@@ -100,7 +100,7 @@ START_TEST(thresholds_follow_the_reported_l2)
         size_t reported, l2;
     } cases[] = {{0, MIB}, {512 * KIB, 512 * KIB}, {2 * MIB, 2 * MIB}, {1, 256 * KIB}, {512 * MIB, 4 * MIB}};
     const struct inlay_cpu cpu = {
-        .kind = "a CPU", .short_rows = INLAY_PREFETCH_L2_ROWS_16, .long_rows = INLAY_PREFETCH_L1_BESIDE_2};
+        .kind = "a CPU", .short_rows = INLAY_PREFETCH_L2_ROW_AHEAD_16, .long_rows = INLAY_PREFETCH_L1_LINE_AHEAD_2};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const size_t l2_bytes = inlay_l2_bytes_of(cases[i].reported);
         EXPECT(l2_bytes == cases[i].l2, "case %zu: L2 of %zu bytes", i, l2_bytes);
@@ -124,7 +124,7 @@ START_TEST(thresholds_follow_the_reported_l2)
         };
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
             const size_t row_bytes = inlay_table_row_bytes(calls[c].type, calls[c].dim);
-            const inlay_table table = inlay_table_of(calls[c].type, NULL, calls[c].rows, calls[c].dim, row_bytes);
+            const inlay_table table = inlay_table_view(calls[c].type, NULL, calls[c].rows, calls[c].dim, row_bytes);
             const inlay_prefetch first = inlay_first_strategy(&table, row_bytes, calls[c].call);
             EXPECT(first == calls[c].first, "case %zu, call %zu begins with %d", i, c, first);
         }
@@ -209,7 +209,7 @@ END_TEST
 
 START_TEST(the_source_is_told)
 {
-    const inlay_tuning_source source = inlay_tuning_default_source();
+    const inlay_cpu_info source = inlay_cpu_info_detect();
     size_t caches[INLAY_CACHE_LEVELS];
     inlay_cpu_caches(caches);
     EXPECT(source.size == sizeof source, "its size");

@@ -72,7 +72,7 @@ static int begin_npy(struct new_table *table, struct outputs *outputs)
 /* ---- GGUF, version 3: one tensor without metadata --------------------------------------------------------------- */
 
 /* ggml limits tensor names to 63 bytes. */
-enum { GGUF_VERSION = 3, GGUF_ALIGNMENT = 32, GGUF_NAME_MOST = 63 };
+enum { GGUF_VERSION = 3, GGUF_ALIGNMENT = 32, MAX_GGUF_NAME = 63 };
 
 /* The header before and after the tensor's name. */
 struct __attribute__((packed)) gguf_head {
@@ -98,9 +98,9 @@ static int begin_gguf(struct new_table *table, struct outputs *outputs)
     const struct gguf_head head = {{'G', 'G', 'U', 'F'}, GGUF_VERSION, .tensors = 1, .name_bytes = size};
     const struct gguf_tensor tensor = {
         .dimensions = 2, .sizes = {table->dim, table->rows}, .type = inlay_ggml_type_of(table->type)->number};
-    if (size > GGUF_NAME_MOST)
+    if (size > MAX_GGUF_NAME)
         return misused("%s has more than %d bytes, the limit for tensor names in GGUF: give a shorter --name",
-                       shown(table->name), GGUF_NAME_MOST);
+                       shown(table->name), MAX_GGUF_NAME);
     TRY(outputs_open(outputs, table->path, NULL));
     TRY(output_write(&outputs->out, &head, sizeof head));
     TRY(output_write(&outputs->out, table->name, size));

@@ -94,7 +94,7 @@ static const struct option_rule rules[] = {
      .heading = "\nOutput:\n"},
     {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw heat maps, one panel per sequence; - is stdout"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
-    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST,
+    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, MAX_THREADS,
      .help = "threads of the forward pass (default: 1)"},
     {"explain", NULL, OPTION_FLAG, FIELD(explain),
      .help = "only print the plan of the forward pass: its route and the source of positions, with reasons"},

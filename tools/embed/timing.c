@@ -12,7 +12,7 @@
 #include "text/message.h"
 #include "text/progress.h"
 
-enum { ROUNDS_LEAST = 5, ROUNDS_MOST = 999 };
+enum { MIN_ROUNDS = 5, MAX_ROUNDS = 999 };
 
 static const double seconds_in_all = 0.3;
 static const double seconds_a_round = 1e-3; /* far above the clock's resolution */
@@ -80,12 +80,12 @@ int timing_print(const inlay_layer *layer, const inlay_table *table, const inlay
     if (tokens == 0)
         return failed("--time: there are no tokens to measure with");
     struct work work = {layer, table, batch, out, executor};
-    double forwards[ROUNDS_MOST];
-    double copies[ROUNDS_MOST];
+    double forwards[MAX_ROUNDS];
+    double copies[MAX_ROUNDS];
     int calls = calls_a_round(&work);
     double start = seconds_now();
     size_t rounds = 0;
-    while (rounds < ROUNDS_MOST && (rounds < ROUNDS_LEAST || seconds_now() - start < seconds_in_all)) {
+    while (rounds < MAX_ROUNDS && (rounds < MIN_ROUNDS || seconds_now() - start < seconds_in_all)) {
         copies[rounds] = seconds_of(copy, &work, calls);
         forwards[rounds] = seconds_of(forward, &work, calls);
         rounds++;

@@ -19,7 +19,7 @@ int model_open(const char *path, struct model *model)
     if (inlay_file_open(path, &options, &model->file, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
     for (size_t i = 0; i < inlay_file_opened_count(model->file); i++) {
-        const inlay_file_opened *opened = inlay_file_opened_at(model->file, i);
+        const inlay_file_opened *opened = inlay_file_path_at(model->file, i);
         const struct stat status = {
             .st_mode = S_IFREG, .st_dev = (dev_t)opened->device, .st_ino = (ino_t)opened->inode};
         TRY(input_note(&status, shown(opened->path)));

@@ -28,7 +28,7 @@ bool is_stdout(const struct stat *file)
     return fstat(STDOUT_FILENO, &out) == 0 && is_same_file(&out, file);
 }
 
-const char *input_named(const struct stat *file)
+const char *find_input(const struct stat *file)
 {
     const struct input *input = inputs;
     while (input != NULL && !is_same_file(&input->file, file))
@@ -38,7 +38,7 @@ const char *input_named(const struct stat *file)
 
 int input_note(const struct stat *file, const char *name)
 {
-    if (!S_ISREG(file->st_mode) || input_named(file) != NULL)
+    if (!S_ISREG(file->st_mode) || find_input(file) != NULL)
         return DONE;
     struct input *input = xcalloc(1, sizeof *input + strlen(name) + 1, "a name");
     input->next = inputs;

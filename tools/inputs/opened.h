@@ -19,4 +19,4 @@ bool is_stdout(const struct stat *file);
 int input_note(const struct stat *file, const char *name);
 
 /** Returns the name of this file in messages if it is an input, otherwise null. */
-const char *input_named(const struct stat *file);
+const char *find_input(const struct stat *file);

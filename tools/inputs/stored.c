@@ -81,8 +81,8 @@ size_t stored_dim(inlay_element_type type, size_t row_elements)
         return row_elements;
     /* The sizes of rows of one and two blocks give the bytes per block and the fixed bytes per row. If one more column
        can take no extra byte, a block is two columns. */
-    enum { BLOCK_MOST = 1024 };
-    for (size_t block = 1; block <= BLOCK_MOST; block *= 2) {
+    enum { MAX_BLOCK = 1024 };
+    for (size_t block = 1; block <= MAX_BLOCK; block *= 2) {
         const size_t one = inlay_table_row_bytes(type, block), two = inlay_table_row_bytes(type, 2 * block);
         if (one == 0 || two == one)
             continue;

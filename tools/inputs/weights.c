@@ -85,7 +85,8 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
         dim = stored_dim(type, npy->dim);
     if (dim == 0)
         return failed("%s has rows of %zu bytes, which no dim of %s gives", shown(path), npy->dim, name);
-    weights->view = inlay_table_of(type, weights->arrays[ARRAY_DATA], npy->rows, dim, inlay_table_row_bytes(type, dim));
+    weights->view =
+        inlay_table_view(type, weights->arrays[ARRAY_DATA], npy->rows, dim, inlay_table_row_bytes(type, dim));
     weights->view.group = stored_in_groups(type) ? 32 : 0; /* until its scales are loaded */
     return DONE;
 }
@@ -185,12 +186,12 @@ int weights_map(const char *path, const char **name, size_t dim, struct weights 
     if (*name == NULL)
         TRY(find_table(path, weights->model.file, name));
     /* Scales next to a .npy file are not looked for here, nor found by the name of a folder or a link. */
-    const inlay_file_tensor *tensor = inlay_file_tensor_named(weights->model.file, *name);
+    const inlay_file_tensor *tensor = inlay_file_find_tensor(weights->model.file, *name);
     if (tensor != NULL && strcmp(tensor->type, inlay_npy_type(NPY_I1)->name) == 0)
         return failed("%s is int8 from a .npy file and may have scales in a second file: give the path that ends in "
                       ".npy (inlay embed: as --table, without --model)",
                       shown(path));
-    if (inlay_file_table_of(weights->model.file, *name, &table, &error) != INLAY_FILE_OK)
+    if (inlay_file_get_table(weights->model.file, *name, &table, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
     weights->view = table.view;
     weights->factor = table.scale;

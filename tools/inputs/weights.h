@@ -39,7 +39,8 @@ int weights_load(const char *path, inlay_element_type type, size_t dim, struct w
 /**
  * Opens a model file and uses a table of it.
  *
- * @param name  a name for inlay_file_table_of(); null: the only tensor that can be a table, whose name is returned here
+ * @param name  a name for inlay_file_get_table(); null: the only tensor that can be a table, whose name is returned
+ * here
  * @param dim   required dim, or 0
  */
 int weights_map(const char *path, const char **name, size_t dim, struct weights *weights);

@@ -106,7 +106,7 @@ static const struct option_rule rules[] = {
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .names = TYPES,
      .help = "type of the written rows (default: float32); bfloat16 as '<u2'"},
-    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST, .help = "threads (default: 1)"},
+    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, MAX_THREADS, .help = "threads (default: 1)"},
     {.name = NULL},
 };
 

@@ -214,7 +214,7 @@ static struct value value_of(struct value object, const char *key, bool required
 static int take_column(struct value object, struct ngram_spec *spec, void *place, size_t column_bytes)
 {
     static const char *const keys[] = {"length", "vector", "modulus", "table", "offset", NULL};
-    const int64_t vectors = (int64_t)spec->spec.vectors, tables = INLAY_NGRAM_COLUMNS_MOST;
+    const int64_t vectors = (int64_t)spec->spec.vectors, tables = INLAY_NGRAM_MAX_COLUMNS;
     const size_t bytes = sizeof(uint32_t);
     inlay_ngram_column *out = place;
     (void)column_bytes;
@@ -236,15 +236,15 @@ static int take_spec(struct value object, struct ngram_spec *spec)
 {
     static const char *const keys[] = {"comment",   "vocab",  "length", "mix",         "pad",     "zero_is_none",
                                        "token_map", "resets", "masks",  "multipliers", "columns", NULL};
-    const int64_t vocab_most = (int64_t)1 << 31;
+    const int64_t max_vocab = (int64_t)1 << 31;
     const struct value comment = value_of(object, "comment", OPTIONAL, 0, 0);
     inlay_ngram_spec *out = &spec->spec;
     void *array;
     *out = inlay_ngram_spec_default(0, 0, (inlay_ngram_mix)0);
     TRY(check_keys(object, keys));
     TRY(kind_of(comment) == '"' ? DONE : refuse(comment, "a text"));
-    TRY(take_integer(value_of(object, "vocab", REQUIRED, 1, vocab_most), spec, &out->vocab, sizeof out->vocab));
-    TRY(take_integer(value_of(object, "length", REQUIRED, 1, INLAY_NGRAM_LENGTH_MOST), spec, &out->length,
+    TRY(take_integer(value_of(object, "vocab", REQUIRED, 1, max_vocab), spec, &out->vocab, sizeof out->vocab));
+    TRY(take_integer(value_of(object, "length", REQUIRED, 1, INLAY_NGRAM_MAX_LENGTH), spec, &out->length,
                      sizeof out->length));
     TRY(take_mix(value_of(object, "mix", REQUIRED, 0, 0), &out->mix));
     TRY(take_integer(value_of(object, "pad", OPTIONAL, 0, UINT32_MAX), spec, &out->pad, sizeof out->pad));
@@ -257,10 +257,10 @@ static int take_spec(struct value object, struct ngram_spec *spec)
     TRY(take_array(value_of(object, "masks", OPTIONAL, 0, last), 0, SIZE_MAX, spec, take_integer, sizeof *out->masks,
                    &array, &out->mask_count));
     out->masks = array;
-    TRY(take_array(value_of(object, "multipliers", REQUIRED, INT64_MIN, INT64_MAX), 1, INLAY_NGRAM_COLUMNS_MOST, spec,
+    TRY(take_array(value_of(object, "multipliers", REQUIRED, INT64_MIN, INT64_MAX), 1, INLAY_NGRAM_MAX_COLUMNS, spec,
                    take_vector, out->length * sizeof *out->multipliers, &array, &out->vectors));
     out->multipliers = array;
-    TRY(take_array(value_of(object, "columns", REQUIRED, 0, 0), 1, INLAY_NGRAM_COLUMNS_MOST, spec, take_column,
+    TRY(take_array(value_of(object, "columns", REQUIRED, 0, 0), 1, INLAY_NGRAM_MAX_COLUMNS, spec, take_column,
                    sizeof *out->columns, &array, &out->column_count));
     out->columns = array;
     return DONE;

@@ -23,7 +23,7 @@ enum { FIRST = 256 };
 enum { LINE_WIDTH = 79, INDENT = 23, TEXT_BYTES = 1024 };
 
 /* Lists of up to this many names are shown in full; otherwise the nearest names. */
-enum { LISTED_MOST = 8 };
+enum { MAX_LISTED = 8 };
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
@@ -52,7 +52,7 @@ static int take_name(const struct option_rule *rule, const char *text, unsigned 
         for (size_t i = 0; (name = enum_alias(rule->names, value, i)) != NULL; i++)
             nearest_consider(&nearest, word, name);
     }
-    const bool few = value <= LISTED_MOST;
+    const bool few = value <= MAX_LISTED;
     if (few)
         join_names(rule, ", ", " or ", names);
     else
@@ -203,9 +203,9 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
         completion_print(line, argc, argv);
         return HELPED;
     }
-    struct option known[OPTIONS_MOST + 2] = {{"help", no_argument, NULL, 'h'}};
+    struct option known[MAX_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
     for (int i = 0; line->rules[i].name != NULL; i++) {
-        if (i >= OPTIONS_MOST)
+        if (i >= MAX_OPTIONS)
             abort();
         int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
         known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};

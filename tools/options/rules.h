@@ -37,11 +37,11 @@ struct option_rule {
 };
 
 /** Tables have at most this many options. */
-enum { OPTIONS_MOST = 40 };
+enum { MAX_OPTIONS = 40 };
 
 struct command_line {
     const char *usage; /**< the first lines of help */
     const struct option_rule *rules;
-    const char **operand;     /**< destination of the only non-option argument, null before; null: not accepted */
-    bool given[OPTIONS_MOST]; /**< true if the option of a rule was given */
+    const char **operand;    /**< destination of the only non-option argument, null before; null: not accepted */
+    bool given[MAX_OPTIONS]; /**< true if the option of a rule was given */
 };

@@ -30,7 +30,7 @@ static void *pass(void *gate)
 static bool can_start(size_t n)
 {
     static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
-    static pthread_t started[THREADS_MOST];
+    static pthread_t started[MAX_THREADS];
     size_t count = 0;
     pthread_mutex_lock(&gate);
     while (count < n && pthread_create(&started[count], NULL, pass, &gate) == 0)

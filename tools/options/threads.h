@@ -8,7 +8,7 @@
 
 #include <inlay/inlay.h>
 
-enum { THREADS_MOST = 1024 };
+enum { MAX_THREADS = 1024 };
 
 /** The thread library, or "none". */
 extern const char threads_library[];

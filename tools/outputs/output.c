@@ -93,7 +93,7 @@ static int check_target(const struct output *output, bool force)
         return failed("cannot write %s: it is a symbolic link to a file that does not exist", name_of(output));
     if (!S_ISREG(status.st_mode))
         return failed("cannot write %s: it is not a regular file", name_of(output));
-    const char *input = input_named(&status);
+    const char *input = find_input(&status);
     if (input != NULL)
         return failed("cannot write %s: it is the same file as %s, which this command reads", name_of(output), input);
     return force ? DONE : failed("cannot write %s: it already exists; use --force to replace it", name_of(output));

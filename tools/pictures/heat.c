@@ -12,7 +12,7 @@
 /* Pixels of all panels together. Larger matrices are averaged down to SHRINK; cells grow up to GROW. */
 enum { SHRINK_WIDTH = 1400, SHRINK_HEIGHT = 1000, GROW_WIDTH = 1100, GROW_HEIGHT = 700 };
 
-enum { CELL_WIDTH_MOST = 72, CELL_HEIGHT_MOST = 40, ACROSS_MOST = 4 };
+enum { MAX_CELL_WIDTH = 72, MAX_CELL_HEIGHT = 40, MAX_ACROSS = 4 };
 
 static size_t divide_up(size_t a, size_t b)
 {
@@ -41,9 +41,9 @@ static struct heat arrange(size_t panels, size_t across, size_t rows, size_t col
     heat.column_step = column_step_for(columns, SHRINK_WIDTH / across);
     heat.cell_rows = divide_up(rows, heat.row_step);
     heat.cell_columns = divide_up(columns, heat.column_step);
-    heat.cell_width = cell_pixels(GROW_WIDTH / across, heat.cell_columns, 1, CELL_WIDTH_MOST);
+    heat.cell_width = cell_pixels(GROW_WIDTH / across, heat.cell_columns, 1, MAX_CELL_WIDTH);
     heat.cell_height =
-        cell_pixels(GROW_HEIGHT / down, heat.cell_rows, labeled ? HEAT_LABEL_HEIGHT : 1, CELL_HEIGHT_MOST);
+        cell_pixels(GROW_HEIGHT / down, heat.cell_rows, labeled ? HEAT_LABEL_HEIGHT : 1, MAX_CELL_HEIGHT);
     return heat;
 }
 
@@ -56,7 +56,7 @@ void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bo
 {
     /* Choose the layout with the largest cells; among equals, the one with fewer panels side by side. */
     *heat = arrange(panels, 1, rows, columns, labeled);
-    for (size_t across = 2; across <= panels && across <= ACROSS_MOST; across++) {
+    for (size_t across = 2; across <= panels && across <= MAX_ACROSS; across++) {
         struct heat other = arrange(panels, across, rows, columns, labeled);
         if (area_of(&other) > area_of(heat))
             *heat = other;

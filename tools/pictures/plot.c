@@ -22,8 +22,8 @@ enum { FONT_SIZE = 12, TITLE_SIZE = 14, LINE = 18, MARGIN = 16, PANEL_GAP = 24, 
 /* Ticks, the gap to their labels, and the minimum distance of labels, unless every row or column has one. */
 enum { TICK = 4, TICK_GAP = 4, ROW_GAP = 30, COLUMN_GAP = 20 };
 
-/* The color bar: at least BAR_LEAST high, for readable ticks, with about one label per BAR_TICK_GAP. */
-enum { BAR_WIDTH = 18, BAR_LEAST = 120, BAR_TICK_GAP = 40, BAR_LABELS = 12 };
+/* The color bar: at least MIN_BAR high, for readable ticks, with about one label per BAR_TICK_GAP. */
+enum { BAR_WIDTH = 18, MIN_BAR = 120, BAR_TICK_GAP = 40, BAR_LABELS = 12 };
 
 /* Minimum size of cells that show their value. */
 enum { NUMBER_WIDTH = 50, NUMBER_HEIGHT = 18 };
@@ -107,9 +107,9 @@ static void draw_row_axis(const struct frame *frame, size_t panel, double x, dou
     int64_t step = heat->labeled ? 1 : tick_step(unit, HEAT_LABEL_HEIGHT, ROW_GAP);
     int64_t first = (plot->first_row + step - 1) / step * step - plot->first_row;
     for (int64_t row = first; row < (int64_t)heat->rows; row += step) {
-        double centre = y + floor(((double)row + 0.5) * unit);
-        fill(frame->cr, x - 1 - TICK, centre, TICK, 1, INK);
-        draw_text(frame->cr, x - 1 - TICK - TICK_GAP, centre, 1, row_label(plot, panel, row), INK);
+        double center = y + floor(((double)row + 0.5) * unit);
+        fill(frame->cr, x - 1 - TICK, center, TICK, 1, INK);
+        draw_text(frame->cr, x - 1 - TICK - TICK_GAP, center, 1, row_label(plot, panel, row), INK);
     }
     cairo_save(frame->cr);
     cairo_translate(frame->cr, x - frame->gutter, y + frame->height / 2);
@@ -128,10 +128,10 @@ static void draw_column_axis(const struct frame *frame, double x, double y)
     double widest = text_width(frame->cr, text);
     int64_t step = tick_step(unit, widest + 6, widest + COLUMN_GAP);
     for (int64_t column = 0; column < (int64_t)heat->columns; column += step) {
-        double centre = x + floor(((double)column + 0.5) * unit);
-        fill(frame->cr, centre, y + 1, 1, TICK, INK);
+        double center = x + floor(((double)column + 0.5) * unit);
+        fill(frame->cr, center, y + 1, 1, TICK, INK);
         snprintf(text, sizeof text, "%" PRId64, column);
-        draw_text(frame->cr, centre, y + TICK + LINE / 2.0, 0.5, text, INK);
+        draw_text(frame->cr, center, y + TICK + LINE / 2.0, 0.5, text, INK);
     }
     draw_text(frame->cr, x + frame->width / 2, y + TICK + 1.5 * LINE, 0.5, "dimension", INK_SOFT);
 }
@@ -238,7 +238,7 @@ static void draw_bar(const struct frame *frame)
     size_t down = (heat->panels + heat->across - 1) / heat->across;
     double x = (double)heat->across * (frame->gutter + frame->width + PANEL_GAP);
     double y = HEAD + (heat->panels > 1 ? LINE : 0);
-    double height = fmax((double)(down - 1) * (frame->panel_height + MARGIN) + frame->height, BAR_LEAST);
+    double height = fmax((double)(down - 1) * (frame->panel_height + MARGIN) + frame->height, MIN_BAR);
     double span = heat->high - heat->low;
     for (double row = 0; row < height; row++)
         fill(frame->cr, x, y + row, BAR_WIDTH, 1, heat_color(heat, heat->high - span * (row + 0.5) / height));

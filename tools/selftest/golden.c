@@ -27,7 +27,7 @@ static void ggml_run(struct trial *trial, size_t item)
     unsigned char *row = trial_array(trial, row_bytes), *out = trial_array(trial, out_bytes);
     for (size_t i = 0; i < row_bytes; i++)
         row[i] = (unsigned char)strtoul((char[]){wanted->row[2 * i], wanted->row[2 * i + 1], '\0'}, NULL, 16);
-    const inlay_table table = inlay_table_of(wanted->type, row, 1, wanted->dim, row_bytes);
+    const inlay_table table = inlay_table_view(wanted->type, row, 1, wanted->dim, row_bytes);
     trial_ok(trial, "inlay_gather", inlay_gather(&table, &id, INLAY_ID_I32, 1, 1, out, out_bytes, NULL, NULL));
     trial_bytes(trial, out, out_bytes);
 }

@@ -142,7 +142,7 @@ static void make_tables(struct trial *trial, const struct layer_check *wanted, s
             call.extents[i] = (inlay_table_extent){part(whole->data, i * EXTENT_ROWS * whole->stride_bytes),
                                                    part(whole->scales, i * array_bytes(&scales)),
                                                    part(whole->zeros, i * array_bytes(&zeros)), i * EXTENT_ROWS};
-        call.tokens = inlay_table_in_extents(call.tokens, call.extents, EXTENTS, EXTENT_ROWS);
+        call.tokens = inlay_table_from_extents(call.tokens, call.extents, EXTENTS, EXTENT_ROWS);
     }
 }
 

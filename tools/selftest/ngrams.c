@@ -7,7 +7,7 @@
 enum {
     VOCAB = 120,
     LENGTH = 4,
-    COLUMNS_MOST = 24,
+    MAX_COLUMNS = 24,
     SEQUENCES = 3,
     TOKENS = 300,
     APART = 61 /* rows between the starts of two columns */
@@ -48,7 +48,7 @@ static const struct ngram_check {
 static inlay_ngram *make_ngram(struct trial *trial, const struct ngram_check *wanted)
 {
     static const int64_t resets[] = {3}, masks[] = {5, 6};
-    inlay_ngram_column columns[COLUMNS_MOST];
+    inlay_ngram_column columns[MAX_COLUMNS];
     int64_t multipliers[2 * LENGTH];
     uint64_t state = 1;
     for (size_t i = 0; i < 2 * LENGTH; i++)

@@ -113,7 +113,7 @@ static struct result judge(size_t check, FILE *copy)
 /* ---- The child processes ---------------------------------------------------------------------------------------- */
 
 /* For one check, under emulation and on a loaded machine. */
-enum { SECONDS_MOST = 300 };
+enum { MAX_SECONDS = 300 };
 
 /* Selects an ISA for this process, which has not used the library before; null: the best one. */
 static bool use_isa(const char *isa)
@@ -144,7 +144,7 @@ struct child child_start(const char *isa, size_t first, size_t count, bool copie
     if (!use_isa(isa))
         exit(MISUSED);
     for (size_t check = first; check < first + count; check++) {
-        alarm(SECONDS_MOST);
+        alarm(MAX_SECONDS);
         const struct result result = judge(check, copies ? pipe_end : NULL);
         alarm(0); /* the parent may be slow to read */
         if (!copies)
@@ -162,7 +162,7 @@ void child_end(struct child child, char *end)
     while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
     }
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        append(end, END_BYTES, "takes longer than %d s", SECONDS_MOST);
+        append(end, END_BYTES, "takes longer than %d s", MAX_SECONDS);
     else if (WIFSIGNALED(status))
         append(end, END_BYTES, "dies of signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     else if (WEXITSTATUS(status) == MISUSED)

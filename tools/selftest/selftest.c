@@ -59,16 +59,16 @@ struct tally {
 };
 
 /* Failures printed per ISA. */
-enum { SHOWN_MOST = 20 };
+enum { MAX_SHOWN = 20 };
 
 /* Counts and prints a failure. */
 static void fail(struct tally *tally, const char *isa, const char *check, const char *why)
 {
     if (tally->failed++ == 0)
         snprintf(tally->first, sizeof tally->first, "%s: %s: %s", isa, check, why);
-    if (tally->failed_here++ < SHOWN_MOST && !tally->quiet)
+    if (tally->failed_here++ < MAX_SHOWN && !tally->quiet)
         printf("%-9s FAILED %s: %s\n", isa, check, why);
-    if (tally->failed_here == SHOWN_MOST + 1 && !tally->quiet)
+    if (tally->failed_here == MAX_SHOWN + 1 && !tally->quiet)
         printf("%-9s ...\n", isa);
 }
 
@@ -118,7 +118,7 @@ static void append_isas(char *line, size_t size, int wanted)
 /* Appends the name of the CPU, or of the board. */
 static void append_cpu(char *line, size_t size)
 {
-    const inlay_tuning_source source = inlay_tuning_default_source();
+    const inlay_cpu_info source = inlay_cpu_info_detect();
     char model[64] = "";
     FILE *file = source.cpu[0] == '\0' ? fopen("/proc/device-tree/model", "r") : NULL;
     if (file != NULL) {

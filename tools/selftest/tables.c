@@ -17,7 +17,7 @@ enum { GROUP = 32 };
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed)
 {
     const size_t stride = inlay_table_row_bytes(type, dim);
-    inlay_table table = inlay_table_of(type, NULL, rows, dim, stride);
+    inlay_table table = inlay_table_view(type, NULL, rows, dim, stride);
     table.group = stored_in_groups(type) ? GROUP : 0;
     const struct array scales = stored_array(ARRAY_SCALES, type, rows, dim, GROUP),
                        zeros = stored_array(ARRAY_ZEROS, type, rows, dim, GROUP);

@@ -36,8 +36,8 @@ enum {
 #define FIELD(name) offsetof(struct table_options, name)
 
 /* The library's limits. */
-#define LEAST 0x1p-20
-#define LENGTH_MOST (INLAY_POSITION_LIMIT - 1)
+#define MIN 0x1p-20
+#define MAX_LENGTH (INLAY_POSITION_LIMIT - 1)
 
 static const struct option_rule rules[] = {
     {"dim", "D", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns"},
@@ -55,8 +55,7 @@ static const struct option_rule rules[] = {
      .help = "columns sin, cos, sin, cos, ..., all sines, then all cosines, or all cosines, then all sines"},
     {"odd", NULL, OPTION_NAME, FIELD(spec.odd), 1, .names = ODDS,
      .help = "the last column if D is odd: one more frequency, zeros, the first cosine again, or an error"},
-    {"amplitude", "X", OPTION_REAL, FIELD(spec.amplitude), LEAST, 0x1p10,
-     .help = "factor of every entry, 2^-20 to 2^10"},
+    {"amplitude", "X", OPTION_REAL, FIELD(spec.amplitude), MIN, 0x1p10, .help = "factor of every entry, 2^-20 to 2^10"},
     {"inv-freq", "LIST", OPTION_TEXT, FIELD(inv_freq),
      .help = "frequencies in radians per position, one per pair of columns, instead of a formula"},
     {"float-angles", NULL, OPTION_FLAG, FIELD(float_angles),
@@ -75,25 +74,25 @@ static const struct option_rule rules[] = {
              "a row"},
     {"factor", "X", OPTION_REAL, FIELD(rotary.factor), 1, 1e6, .modes = STRETCHED, .needed = true,
      .help = "all but default: the scaling factor"},
-    {"original-length", "N", OPTION_REAL, FIELD(rotary.original_length), 2, LENGTH_MOST, .modes = TRAINED,
+    {"original-length", "N", OPTION_REAL, FIELD(rotary.original_length), 2, MAX_LENGTH, .modes = TRAINED,
      .needed = true, .help = "dynamic-ntk, llama3, yarn, longrope: training length"},
-    {"length", "N", OPTION_REAL, FIELD(rotary.length), 1, LENGTH_MOST, .modes = DYNAMIC_NTK | LONGROPE, .needed = true,
+    {"length", "N", OPTION_REAL, FIELD(rotary.length), 1, MAX_LENGTH, .modes = DYNAMIC_NTK | LONGROPE, .needed = true,
      .help = "dynamic-ntk, longrope: current length of the sequence"},
-    {"low-freq-factor", "X", OPTION_REAL, FIELD(rotary.low_freq_factor), LEAST, 1e6, .modes = LLAMA3, .needed = true,
+    {"low-freq-factor", "X", OPTION_REAL, FIELD(rotary.low_freq_factor), MIN, 1e6, .modes = LLAMA3, .needed = true,
      .help = "llama3: rotations over the original length up to which frequencies shrink"},
-    {"high-freq-factor", "X", OPTION_REAL, FIELD(rotary.high_freq_factor), LEAST, 1e6, .modes = LLAMA3, .needed = true,
+    {"high-freq-factor", "X", OPTION_REAL, FIELD(rotary.high_freq_factor), MIN, 1e6, .modes = LLAMA3, .needed = true,
      .help = "llama3: rotations from which they are kept"},
-    {"beta-fast", "X", OPTION_REAL, FIELD(rotary.beta_fast), LEAST, 1e6, .modes = YARN,
+    {"beta-fast", "X", OPTION_REAL, FIELD(rotary.beta_fast), MIN, 1e6, .modes = YARN,
      .help = "yarn: rotations from which frequencies are kept (default: 32)"},
-    {"beta-slow", "X", OPTION_REAL, FIELD(rotary.beta_slow), LEAST, 1e6, .modes = YARN,
+    {"beta-slow", "X", OPTION_REAL, FIELD(rotary.beta_slow), MIN, 1e6, .modes = YARN,
      .help = "yarn: rotations up to which they shrink (default: 1)"},
     {"no-truncate", NULL, OPTION_FLAG, FIELD(no_truncate), .modes = YARN,
      .help = "yarn: do not round the ends of the ramp to integers"},
-    {"mscale", "X", OPTION_REAL, FIELD(rotary.mscale), LEAST, 100, .modes = YARN,
+    {"mscale", "X", OPTION_REAL, FIELD(rotary.mscale), MIN, 100, .modes = YARN,
      .help = "yarn: weight in DeepSeek's attention factor"},
-    {"mscale-all-dim", "X", OPTION_REAL, FIELD(rotary.mscale_all_dim), LEAST, 100, .modes = YARN,
+    {"mscale-all-dim", "X", OPTION_REAL, FIELD(rotary.mscale_all_dim), MIN, 100, .modes = YARN,
      .help = "yarn: the other weight; give both or neither"},
-    {"attention-factor", "X", OPTION_REAL, FIELD(rotary.attention_factor), LEAST, 0x1p10, .modes = YARN | LONGROPE,
+    {"attention-factor", "X", OPTION_REAL, FIELD(rotary.attention_factor), MIN, 0x1p10, .modes = YARN | LONGROPE,
      .help = "yarn, longrope: replaces the formula's factor"},
     {"short-factors", "LIST", OPTION_TEXT, FIELD(short_factors), .modes = LONGROPE, .needed = true,
      .help = "longrope: a factor per frequency for short sequences"},
@@ -108,7 +107,7 @@ static const struct option_rule rules[] = {
      .help = "write '<f4', '<f2', or for bfloat16, which NumPy lacks, its bits as '<u2'; - is stdout"},
     {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw a heat map; - is stdout"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
-    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, THREADS_MOST,
+    {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, MAX_THREADS,
      .help = "threads for --out and --plot (default: 1)"},
     {.name = NULL},
 };

@@ -6,10 +6,10 @@
 
 #include <inlay/inlay.h>
 
-enum { VALUES_MOST = 8 };
+enum { MAX_VALUES = 8 };
 
 /* Lists are null-terminated. */
-static const char *const names[][VALUES_MOST] = {
+static const char *const names[][MAX_VALUES] = {
     [LAYOUTS] = {"interleaved", "split", "split-cos-first"},
     [SPACINGS] = {"dim", "half"},
     [ODDS] = {"formula", "zero", "wrap", "error"},
@@ -30,7 +30,7 @@ const char *enum_alias(enum named named, int value, size_t index)
     case ELEMENT_TYPES:
         return inlay_element_type_name((inlay_element_type)value, index);
     default:
-        return index == 0 && value >= 1 && value <= VALUES_MOST ? names[named][value - 1] : NULL;
+        return index == 0 && value >= 1 && value <= MAX_VALUES ? names[named][value - 1] : NULL;
     }
 }
 
@@ -42,7 +42,7 @@ const char *enum_name(enum named named, int value)
 int enum_value(enum named named, const char *text)
 {
     if (named == TYPES || named == ELEMENT_TYPES) {
-        const int type = (int)inlay_element_type_named(text);
+        const int type = (int)inlay_element_type_from_name(text);
         return enum_name(named, type) != NULL ? type : -1;
     }
     for (int value = named == RECIPES ? 0 : 1; enum_name(named, value) != NULL; value++) {

@@ -12,13 +12,13 @@
 #include "text/message.h"
 
 /* Further letters are ignored. */
-enum { LETTERS_MOST = 32 };
+enum { MAX_LETTERS = 32 };
 
 /* Writes the relevant letters in lower case, null-terminated. Returns their number. */
-static size_t fold(const char *text, char letters[LETTERS_MOST])
+static size_t fold(const char *text, char letters[MAX_LETTERS])
 {
     size_t n = 0;
-    for (; *text != '\0' && *text != '=' && n + 1 < LETTERS_MOST; text++) {
+    for (; *text != '\0' && *text != '=' && n + 1 < MAX_LETTERS; text++) {
         if (*text != '-' && *text != '_')
             letters[n++] = (char)(*text >= 'A' && *text <= 'Z' ? *text - 'A' + 'a' : *text);
     }
@@ -33,11 +33,11 @@ static unsigned least(unsigned a, unsigned b)
 
 static unsigned distance_of(const char *typed, const char *name)
 {
-    char a[LETTERS_MOST], b[LETTERS_MOST];
+    char a[MAX_LETTERS], b[MAX_LETTERS];
     const size_t rows = fold(typed, a), columns = fold(name, b);
     if (strstr(b, a) != NULL)
         return 0;
-    unsigned edits[LETTERS_MOST][LETTERS_MOST]; /* from the first i letters of a to the first k of b */
+    unsigned edits[MAX_LETTERS][MAX_LETTERS]; /* from the first i letters of a to the first k of b */
     for (size_t i = 0; i <= rows; i++) {
         for (size_t k = 0; k <= columns; k++) {
             edits[i][k] = (unsigned)(i + k);
@@ -54,7 +54,7 @@ static unsigned distance_of(const char *typed, const char *name)
 
 void nearest_consider(struct nearest *nearest, const char *word, const char *name)
 {
-    enum { MOST = sizeof nearest->words / sizeof *nearest->words };
+    enum { MAX = sizeof nearest->words / sizeof *nearest->words };
     struct near_word *const words = nearest->words;
     const struct near_word found = {word, name, distance_of(nearest->typed, name)};
     size_t place = 0;
@@ -62,13 +62,13 @@ void nearest_consider(struct nearest *nearest, const char *word, const char *nam
         place++;
     if (place < nearest->count && words[place].distance <= found.distance)
         return; /* by a name that is as near */
-    if (place == nearest->count && place < MOST)
+    if (place == nearest->count && place < MAX)
         nearest->count++;
     for (; place > 0 && words[place - 1].distance > found.distance; place--) {
-        if (place < MOST)
+        if (place < MAX)
             words[place] = words[place - 1];
     }
-    if (place < MOST)
+    if (place < MAX)
         words[place] = found;
 }
 

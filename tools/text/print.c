@@ -37,7 +37,7 @@ struct printer {
 void widen(inlay_element_type type, const void *elements, size_t n, float *values)
 {
     const int32_t only_row = 0;
-    inlay_table table = inlay_table_of(type, elements, 1, n, inlay_table_row_bytes(type, n));
+    inlay_table table = inlay_table_view(type, elements, 1, n, inlay_table_row_bytes(type, n));
     /* Gathered with scale 1. Can't fail: n is the size of a buffer in memory, and the buffers do not overlap. */
     inlay_gather(&table, &only_row, INLAY_ID_I32, 1, 1, values, n * sizeof *values, NULL, NULL);
 }

@@ -157,7 +157,9 @@ class InputLayer(nn.Module):
         start: int = 0,
         position_ids: Optional[Tensor] = None,
         segment_ids: Optional[Tensor] = None,
+        token_type_ids: Optional[Tensor] = None,
     ) -> Tensor:
+        segment_ids = token_type_ids if segment_ids is None else segment_ids
         drops = self.training and self.dropout > 0
         given = Arguments(
             ids,

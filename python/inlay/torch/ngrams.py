@@ -156,7 +156,7 @@ class NGramEmbedding(nn.Module):
         given = tables if isinstance(tables, (list, tuple)) else [tables]
         self.ngram = ngram
         self.tables = [_table(table) for table in given]
-        self._learning = [table for table in given if isinstance(table, Tensor) and table.requires_grad]
+        self._trained = [table for table in given if isinstance(table, Tensor) and table.requires_grad]
         self.scale, self.combine = float(scale), choose("combine", combine, COMBINES)
         factors = {table.scale for table in self.tables}
         if len(factors) > 1:
@@ -269,8 +269,8 @@ class NGramEmbedding(nn.Module):
             rows = _call_outside(self, *arrays)
         else:
             rows = self.call(*arrays)
-        if self._learning and torch.is_grad_enabled() and not recorded:
-            rows = _NoGradient.apply(rows, *self._learning)
+        if self._trained and torch.is_grad_enabled() and not recorded:
+            rows = _NoGradient.apply(rows, *self._trained)
         return rows.to(ids.device)
 
     def call(self, ids: Tensor, *others: Optional[Tensor]) -> Tensor:

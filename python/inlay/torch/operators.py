@@ -172,7 +172,7 @@ def _kept(made_of: Any, make: Callable[..., Any]) -> Any:
     layer = _layers.get(made_of)
     if layer is None:
         again = made_of in _layers
-        layer = make(learning=again)._disown()
+        layer = make(self_tuning=again)._disown()
         if len(_layers) >= MAX_LAYERS:
             _layers.pop(list(_layers)[0], None)  # other threads change it while it is iterated over
         _layers[made_of] = layer if again else None
@@ -188,7 +188,7 @@ def _readable(table: Optional[Tensor]) -> Optional[Tensor]:
     return table.resolve_neg().contiguous()
 
 
-def _layer(given: Arguments, parameters: list[Optional[Tensor]], learning: bool) -> Any:
+def _layer(given: Arguments, parameters: list[Optional[Tensor]], self_tuning: bool) -> Any:
     table, positions, segments, gamma, beta = parameters
     norms = (None, inlay.LayerNorm(gamma, beta, given.epsilon), inlay.RMSNorm(gamma, given.epsilon))
     return inlay.Layer(
@@ -201,7 +201,7 @@ def _layer(given: Arguments, parameters: list[Optional[Tensor]], learning: bool)
         pooling=POOLINGS[given.pooling],
         segments_first=given.segments_first,
         dtype=given.table.dtype,
-        learning=learning,
+        self_tuning=self_tuning,
     )
 
 
@@ -218,8 +218,8 @@ def _call(*values: Any) -> Tensor:
     return layer(
         given.ids,
         start=given.start if given.positions is not None and given.position_ids is None else None,
-        positions=given.position_ids,
-        segments=given.segment_ids,
+        position_ids=given.position_ids,
+        segment_ids=given.segment_ids,
         offsets=given.offsets,
         weights=given.weights,
         dropout=given.dropout,
@@ -235,7 +235,7 @@ def _unread(rows: int, dim: int) -> Optional[memoryview]:
 
 
 def _layer_of_gradients(
-    rows: list[int], dim: int, scale: float, padding_id: int, pooling: int, learning: bool
+    rows: list[int], dim: int, scale: float, padding_id: int, pooling: int, self_tuning: bool
 ) -> Any:
     table, positions, segments = (_unread(n, dim) for n in rows)
     return inlay.Layer(
@@ -246,7 +246,7 @@ def _layer_of_gradients(
         padding_id=padding_id if padding_id >= 0 else None,
         zero_rows="bare" if pooling else "positioned",
         pooling=POOLINGS[pooling],
-        learning=learning,
+        self_tuning=self_tuning,
     )
 
 
@@ -274,8 +274,8 @@ def _call_backward(
         ids,
         gradient.resolve_neg().float().contiguous(),
         start=start if rows[1] and position_ids is None else None,
-        positions=position_ids,
-        segments=segment_ids,
+        position_ids=position_ids,
+        segment_ids=segment_ids,
         offsets=offsets,
         weights=weights,
     )

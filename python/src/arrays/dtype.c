@@ -99,7 +99,7 @@ static PyObject *name_of(PyObject *object)
 }
 
 /* Returns the type named by an argument, or DTYPE_UNKNOWN, with an exception if the name can't be read. */
-static enum dtype dtype_named(PyObject *object)
+static enum dtype dtype_from_name(PyObject *object)
 {
     enum dtype dtype = DTYPE_UNKNOWN;
     PyObject *string = name_of(object);
@@ -109,7 +109,7 @@ static enum dtype dtype_named(PyObject *object)
         dtype = dtype_of_name(dot != NULL ? dot + 1 : name);
         /* Strings may use any name of an element type. Classes may not: Python's `float` isn't float32. */
         if (dtype == DTYPE_UNKNOWN && PyUnicode_Check(object))
-            dtype = dtype_of_element(inlay_element_type_named(name));
+            dtype = dtype_of_element(inlay_element_type_from_name(name));
     }
     Py_XDECREF(string);
     return dtype;
@@ -127,12 +127,12 @@ static enum dtype require(enum dtype dtype, bool good, PyObject *object, const c
 
 enum dtype dtype_of_argument(PyObject *object)
 {
-    const enum dtype dtype = dtype_named(object);
+    const enum dtype dtype = dtype_from_name(object);
     return require(dtype, dtype_is_output(dtype), object, "float32, float16 or bfloat16");
 }
 
 enum dtype dtype_of_row_ids(PyObject *object)
 {
-    const enum dtype dtype = dtype_named(object);
+    const enum dtype dtype = dtype_from_name(object);
     return require(dtype, dtype == DTYPE_I32 || dtype == DTYPE_I64, object, "int32 or int64");
 }

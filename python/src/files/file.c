@@ -193,26 +193,26 @@ static PyObject *file_value(const inlay_file_value *value)
     return tuple;
 }
 
-static PyObject *tensor_named(struct open_file *file, const char *name)
+static PyObject *find_tensor(struct open_file *file, const char *name)
 {
-    const inlay_file_tensor *tensor = inlay_file_tensor_named(file->file, name);
+    const inlay_file_tensor *tensor = inlay_file_find_tensor(file->file, name);
     return tensor != NULL ? file_tensor_of(file, tensor) : NULL;
 }
 
-static PyObject *value_named(struct open_file *file, const char *name)
+static PyObject *find_value(struct open_file *file, const char *name)
 {
-    const inlay_file_value *value = inlay_file_value_named(file->file, name);
+    const inlay_file_value *value = inlay_file_find_value(file->file, name);
     return value != NULL ? file_value(value) : NULL;
 }
 
 static PyObject *get_tensor(PyObject *self, PyObject *name)
 {
-    return named(self, name, tensor_named);
+    return named(self, name, find_tensor);
 }
 
 static PyObject *get_value(PyObject *self, PyObject *name)
 {
-    return named(self, name, value_named);
+    return named(self, name, find_value);
 }
 
 static PyObject *get_table(PyObject *self, PyObject *name)

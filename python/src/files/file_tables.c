@@ -96,7 +96,7 @@ PyObject *table_of_file(struct open_file *file, const char *name)
     inlay_file_table table;
     inlay_file_error error;
     PyThreadState *thread = PyEval_SaveThread();
-    const inlay_file_status status = inlay_file_table_of(file->file, name, &table, &error);
+    const inlay_file_status status = inlay_file_get_table(file->file, name, &table, &error);
     PyEval_RestoreThread(thread);
     if (status == INLAY_FILE_ERROR_MISSING)
         PyErr_SetString(PyExc_KeyError, error.message);

@@ -47,7 +47,7 @@ void operation_init(struct operation *operation)
 {
     memset(operation, 0, sizeof *operation);
     operation->spec = inlay_layer_spec_default(&operation->tables[OPERAND_TABLE]);
-    operation->spec.learning = INLAY_LEARNING_OFF; /* nothing to gain: the layer runs once */
+    operation->spec.self_tuning = INLAY_SELF_TUNING_OFF; /* nothing to gain: the layer runs once */
     operation->batch = inlay_batch_i32(NULL, 1, 1, 0);
 }
 
@@ -106,7 +106,7 @@ static bool read_table(const struct tensor *tensor, inlay_table *table)
         return false;
     const struct dtype_info *info = &dtype_infos[tensor->dtype];
     const size_t dim = (size_t)tensor->shape[tensor->dims - 1];
-    *table = inlay_table_of(info->element, tensor->data, rows, dim, dim * info->bytes);
+    *table = inlay_table_view(info->element, tensor->data, rows, dim, dim * info->bytes);
     return true;
 }
 

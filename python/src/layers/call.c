@@ -14,8 +14,9 @@
 struct arguments call_arguments = {
     .what = "a layer",
     .positional = ARGUMENT_OUT + 1,
-    .names = {"ids", "out", "start", "starts", "offsets", "padded", "positions", "segments", "weights", "dropout",
-              "key", "step"},
+    .names = {"ids", "out", "start", "starts", "offsets", "padded", "position_ids", "segment_ids", "weights", "dropout",
+              "key", "step", "token_type_ids"},
+    .same_as[ARGUMENT_TOKEN_TYPE_IDS] = ARGUMENT_SEGMENT_IDS,
 };
 _Static_assert((int)ARGUMENTS <= (int)MAX_ARGUMENTS, "each argument has a place");
 
@@ -36,9 +37,9 @@ static int check_use(const struct layer_facts *layer, PyObject *const given[ARGU
          "a layer with pooling has one row for each sequence"},
         {ARGUMENT_STARTS, !layer->positioned, no_positions},
         {ARGUMENT_STARTS, start, "start was given too"},
-        {ARGUMENT_POSITIONS, !layer->positioned, no_positions},
-        {ARGUMENT_POSITIONS, start || starts, "start or starts was given too"},
-        {ARGUMENT_SEGMENTS, !layer->segmented, "this layer has no segments"},
+        {ARGUMENT_POSITION_IDS, !layer->positioned, no_positions},
+        {ARGUMENT_POSITION_IDS, start || starts, "start or starts was given too"},
+        {ARGUMENT_SEGMENT_IDS, !layer->segmented, "this layer has no segments"},
         {ARGUMENT_WEIGHTS, !layer->pooled, "this layer has no pooling"},
     };
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
@@ -160,9 +161,9 @@ static int read_more(struct call *call, const struct layer_facts *layer, PyObjec
         read_offsets(call, layer, arguments[ARGUMENT_OFFSETS], arguments[ARGUMENT_PADDED]) < 0 ||
         option_int64(arguments[ARGUMENT_START], "start", &batch->start) < 0 ||
         read_starts(call, arguments[ARGUMENT_STARTS]) < 0 ||
-        read_ids(&call->more.positions, arguments[ARGUMENT_POSITIONS], "positions", &call->ids, &batch->position_ids,
-                 &batch->position_id_type) < 0 ||
-        read_ids(&call->more.segments, arguments[ARGUMENT_SEGMENTS], "segments", &call->ids, &batch->segment_ids,
+        read_ids(&call->more.positions, arguments[ARGUMENT_POSITION_IDS], "position_ids", &call->ids,
+                 &batch->position_ids, &batch->position_id_type) < 0 ||
+        read_ids(&call->more.segments, arguments[ARGUMENT_SEGMENT_IDS], "segment_ids", &call->ids, &batch->segment_ids,
                  &batch->segment_id_type) < 0 ||
         read_weights(call, arguments[ARGUMENT_WEIGHTS]) < 0)
         return -1;

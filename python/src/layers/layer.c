@@ -164,16 +164,16 @@ static PyObject *layer_new(PyTypeObject *type, PyObject *args, PyObject *options
                             "norm",      "padding_id",    "bad_id",          "substitute_id",
                             "zero_rows", "position_mode", "clamp_positions", "segments_first",
                             "pooling",   "dtype",         "stores",          "cached_positions",
-                            "threads",   "token_mapping", "token_weights",   "learning",
+                            "threads",   "token_mapping", "token_weights",   "self_tuning",
                             NULL};
     struct layer_options given = {NULL,    Py_None, Py_None, Py_None, Py_None, Py_None,
                                   Py_None, Py_None, Py_None, Py_None, Py_None, NULL,
-                                  Py_None, Py_None, Py_None, Py_None, Py_None, .learning = 1};
+                                  Py_None, Py_None, Py_None, Py_None, Py_None, .self_tuning = 1};
     if (arguments_parse(args, options, "O|$OOOOOOOOOppOOOOOOOp:Layer", names, &given.table, &given.scale,
                         &given.positions, &given.segments, &given.norm, &given.padding_id, &given.bad_id,
                         &given.substitute_id, &given.zero_rows, &given.position_mode, &given.clamp_positions,
                         &given.segments_first, &given.pooling, &given.dtype, &given.stores, &given.cached_positions,
-                        &given.threads, &given.token_mapping, &given.token_weights, &given.learning) < 0)
+                        &given.threads, &given.token_mapping, &given.token_weights, &given.self_tuning) < 0)
         return NULL;
     PyObject *self = PyType_GenericAlloc(type, 0); /* zeroed */
     if (self == NULL)
@@ -219,16 +219,16 @@ static PyObject *get_report(PyObject *self, void *Py_UNUSED(closure))
 }
 
 /* Returns the steps of the model that follow the layer: pairs of an operation and the name of its tensor or None. */
-static PyObject *get_follows(PyObject *self, void *Py_UNUSED(closure))
+static PyObject *get_remaining_ops(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_file_layer *of_file = layer_of(self)->of_file;
     const char *what, *tensor;
     size_t count = 0;
-    while (of_file != NULL && inlay_file_layer_follows(of_file, count, NULL) != NULL)
+    while (of_file != NULL && inlay_file_layer_remaining_op(of_file, count, NULL) != NULL)
         count++;
     PyObject *steps = PyTuple_New((Py_ssize_t)count);
     for (size_t i = 0; steps != NULL && i < count; i++) {
-        what = inlay_file_layer_follows(of_file, i, &tensor);
+        what = inlay_file_layer_remaining_op(of_file, i, &tensor);
         sequence_put(&steps, i, Py_BuildValue("sz", what, tensor));
     }
     return steps;
@@ -237,7 +237,7 @@ static PyObject *get_follows(PyObject *self, void *Py_UNUSED(closure))
 static PyObject *get_complete(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_file_layer *of_file = layer_of(self)->of_file;
-    return PyBool_FromLong(of_file == NULL || inlay_file_layer_follows(of_file, 0, NULL) == NULL);
+    return PyBool_FromLong(of_file == NULL || inlay_file_layer_remaining_op(of_file, 0, NULL) == NULL);
 }
 
 static PyObject *layer_repr(PyObject *self)
@@ -264,7 +264,8 @@ int layer_init(PyObject *module)
         {"dtype", get_dtype, NULL, "Name of the element type of the output.", NULL},
         {"report", get_report, NULL, "What was found in a file and done, line by line; else None.", NULL},
         {"complete", get_complete, NULL, "True if nothing comes between the layer and the first block.", NULL},
-        {"follows", get_follows, NULL, "Steps between them: pairs of a word and the name of a tensor or None.", NULL},
+        {"remaining_ops", get_remaining_ops, NULL,
+         "Steps between them: pairs of a word and the name of a tensor or None.", NULL},
         {"threads", get_threads, NULL, "Threads of a call; None: those of inlay.set_num_threads().", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };
@@ -289,9 +290,10 @@ int layer_init(PyObject *module)
          "Layer(table, *, scale=1, positions=None, segments=None, norm=None, padding_id=None, bad_id=\"error\", "
          "substitute_id=None, zero_rows=\"bare\", position_mode=\"sequential\", clamp_positions=False, "
          "segments_first=False, pooling=None, dtype=\"float32\", stores=\"automatic\", cached_positions=None, "
-         "threads=None, token_mapping=None, token_weights=None, learning=True)\n--\n\n"
+         "threads=None, token_mapping=None, token_weights=None, self_tuning=True)\n--\n\n"
          "An input layer: cast(dropout(norm(row * scale + position + segment))). Calls are "
-         "layer(ids, out=None, *, start=None, starts=None, offsets=None, padded=None, positions=None, segments=None, "
+         "layer(ids, out=None, *, start=None, starts=None, offsets=None, padded=None, position_ids=None, "
+         "segment_ids=None, "
          "weights=None, dropout=0, key=0, step=0)."},
         {0, NULL},
     };

@@ -90,7 +90,7 @@ static int read_scalars(const struct layer_options *given, inlay_layer_spec *spe
 {
     spec->clamp_positions = given->clamp_positions != 0;
     spec->segments_first = given->segments_first != 0;
-    spec->learning = given->learning ? INLAY_LEARNING_ON : INLAY_LEARNING_OFF;
+    spec->self_tuning = given->self_tuning ? INLAY_SELF_TUNING_ON : INLAY_SELF_TUNING_OFF;
     const bool failed = option_enum(given->stores, &option_stores, &spec->stores) < 0 ||
                         option_enum(given->bad_id, &option_bad_ids, &spec->bad_id) < 0 ||
                         option_enum(given->zero_rows, &option_zero_rows, &spec->zero_rows) < 0 ||

@@ -21,7 +21,7 @@ struct layer {
 struct layer_options {
     PyObject *table, *scale, *positions, *segments, *norm, *padding_id, *bad_id, *substitute_id, *zero_rows,
         *position_mode, *pooling, *dtype, *stores, *cached_positions, *threads, *token_mapping, *token_weights;
-    int clamp_positions, segments_first, learning;
+    int clamp_positions, segments_first, self_tuning;
 };
 
 /* Makes a layer from options. Returns -1 with an exception. */

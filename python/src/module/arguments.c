@@ -80,9 +80,11 @@ int arguments_sort(const struct arguments *arguments, PyObject *sorted[MAX_ARGUM
     const Py_ssize_t named = names != NULL ? PyTuple_Size(names) : 0;
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *name = PyTuple_GetItem(names, i);
-        const int place = find_name(arguments, name);
+        int place = find_name(arguments, name);
         if (place == MAX_ARGUMENTS)
             return no_argument(arguments->what, name, arguments->names, MAX_ARGUMENTS);
+        if (arguments->same_as[place] != 0)
+            place = arguments->same_as[place];
         if (sorted[place] != NULL)
             return raise_error(PyExc_TypeError, "%R was given twice", name);
         sorted[place] = args[count + (size_t)i];

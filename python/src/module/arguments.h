@@ -11,9 +11,10 @@ enum { MAX_ARGUMENTS = 16 };
 
 /* The arguments of one kind of call. The first one is required. None means not given. */
 struct arguments {
-    const char *what;                 /* the callable, e.g. "a layer" */
-    int positional;                   /* number of leading arguments allowed without a name */
-    const char *names[MAX_ARGUMENTS]; /* null: no such argument */
+    const char *what;                     /* the callable, e.g. "a layer" */
+    int positional;                       /* number of leading arguments allowed without a name */
+    const char *names[MAX_ARGUMENTS];     /* null: no such argument */
+    unsigned char same_as[MAX_ARGUMENTS]; /* the argument that this name is a synonym of; 0: none */
     PyObject *interned[MAX_ARGUMENTS];
 };
 

@@ -25,7 +25,7 @@ static const char *recipe_alias(int value, size_t index)
 const struct option_names option_elements = {"type", INLAY_F32, .alias = element_alias, .synonyms = true};
 const struct option_names option_recipes = {"recipe", INLAY_RECIPE_EXACT, .alias = recipe_alias};
 const struct option_names option_bad_ids = {"bad_id", 0, .names = {"error", "clamp", "zero", "substitute", "skip"}};
-const struct option_names option_zero_rows = {"zero_rows", 0, .names = {"bare", "positioned", "own"}};
+const struct option_names option_zero_rows = {"zero_rows", 0, .names = {"bare", "positioned", "table"}};
 const struct option_names option_position_modes = {"position_mode", 0, .names = {"sequential", "padding_aware"}};
 const struct option_names option_norms = {"norm", 0, .names = {"none", "layer", "rms", "l2"}};
 const struct option_names option_poolings = {"pooling", 0, .names = {"none", "sum", "mean"}};

@@ -83,11 +83,11 @@ static int read_arrays(struct ngram *ngram, struct view views[ARRAYS], PyObject 
     spec->reset_count = (size_t)views[RESETS].shape[0];
     spec->masks = numbers[MASKS];
     spec->mask_count = (size_t)views[MASKS].shape[0];
-    if (spec->vectors < 1 || spec->vectors > INLAY_NGRAM_COLUMNS_MOST || spec->column_count < 1 ||
-        spec->column_count > INLAY_NGRAM_COLUMNS_MOST)
+    if (spec->vectors < 1 || spec->vectors > INLAY_NGRAM_MAX_COLUMNS || spec->column_count < 1 ||
+        spec->column_count > INLAY_NGRAM_MAX_COLUMNS)
         return raise_error(PyExc_ValueError,
                            "there are %zu vectors of multipliers and %zu columns, not 1 to %d of each", spec->vectors,
-                           spec->column_count, INLAY_NGRAM_COLUMNS_MOST);
+                           spec->column_count, INLAY_NGRAM_MAX_COLUMNS);
     ngram->columns = PyMem_Calloc(spec->column_count, sizeof *ngram->columns);
     if (ngram->columns == NULL)
         return raise_memory();
@@ -212,7 +212,7 @@ int ngram_init(PyObject *module)
         {Py_tp_new, ngram_new},   {Py_tp_dealloc, ngram_dealloc}, {Py_tp_call, PyVectorcall_Call},
         {Py_tp_methods, methods}, {Py_tp_members, members},       {0, NULL},
     };
-    if (ngram_call_init() < 0 || PyModule_AddIntConstant(module, "NGRAM_LENGTH_MOST", INLAY_NGRAM_LENGTH_MOST) < 0)
+    if (ngram_call_init() < 0 || PyModule_AddIntConstant(module, "MAX_NGRAM_LENGTH", INLAY_NGRAM_MAX_LENGTH) < 0)
         return -1;
     return type_add(module, &ngram_type, "inlay._core.NGram", sizeof(struct ngram),
                     Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL, slots);

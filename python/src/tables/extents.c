@@ -68,8 +68,8 @@ int extents_view(const struct extents_part *parts, size_t count, inlay_table *vi
         (*extents)[i] = (inlay_table_extent){part->data, part->scales, part->zeros, rows};
         rows += part->rows;
     }
-    *view = inlay_table_of(model->type, NULL, rows, model->dim, model->stride_bytes);
+    *view = inlay_table_view(model->type, NULL, rows, model->dim, model->stride_bytes);
     view->group = model->group;
-    *view = inlay_table_in_extents(*view, *extents, count, common_rows(parts, count));
+    *view = inlay_table_from_extents(*view, *extents, count, common_rows(parts, count));
     return 0;
 }

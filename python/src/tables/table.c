@@ -151,7 +151,7 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
                            "%s has rows that are not contiguous, or run backwards: numpy.ascontiguousarray(%s), or "
                            "%s.contiguous() in PyTorch",
                            what, what, what);
-    table->view = inlay_table_of(type, data->data, rows, dim, one_row ? bytes : (size_t)data->stride_bytes[0]);
+    table->view = inlay_table_view(type, data->data, rows, dim, one_row ? bytes : (size_t)data->stride_bytes[0]);
     return 0;
 }
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares token tables of quantised checkpoints with the packages that wrote them.
+"""Compares token tables of quantized checkpoints with the packages that wrote them.
 
-    quantised.py LIBRARY FILE_LIBRARY FOLDER
+    quantized.py LIBRARY FILE_LIBRARY FOLDER
 
-Runs in the virtual environment that `./dev interop` makes. compressed-tensors and nvidia-modelopt quantise 100,000 rows in
-each of their formats and dequantise them again. The same tensors are saved in FOLDER with the config.json that belongs to
+Runs in the virtual environment that `./dev interop` makes. compressed-tensors and nvidia-modelopt quantize 100,000 rows in
+each of their formats and dequantize them again. The same tensors are saved in FOLDER with the config.json that belongs to
 them, opened by libinlay-file.so as the input layer of a model, and gathered. Bits must agree, in the type in which the
 package computes. The exit status is 1 if any differ, with a line "BROKEN ..." for each.
 """
@@ -63,7 +63,7 @@ class Libraries:
         demand(self.file.inlay_file_open(str(folder).encode(), None, ctypes.byref(file), ctypes.byref(error)))
         demand(self.file.inlay_file_layer_create(file, None, ctypes.byref(layer), ctypes.byref(error)))
         self.file.inlay_file_layer_destroy(layer)
-        demand(self.file.inlay_file_table_of(file, name.encode(), ctypes.byref(table), ctypes.byref(error)))
+        demand(self.file.inlay_file_get_table(file, name.encode(), ctypes.byref(table), ctypes.byref(error)))
         view = table.view
         ids = numpy.arange(view.rows, dtype=numpy.int64)
         out = torch.empty(view.rows, view.dim, dtype=torch.float32)
@@ -130,7 +130,7 @@ def compressed_cases():
                     yield "pack-quantized", bits, "int", strategy, group, symmetric, dtype
 
 
-def quantised_weight(generator, bits, kind, strategy, group, symmetric, dtype):
+def quantized_weight(generator, bits, kind, strategy, group, symmetric, dtype):
     """Returns random weights with scales and zero points that reach over most of the numbers of the format."""
     groups = DIM // group if group else 1
     shape = (1,) if strategy == "tensor" else (ROWS, groups)
@@ -151,7 +151,7 @@ def compare_compressed(libraries, folder, generator):
         weights = QuantizationArgs(num_bits=bits, type=kind, strategy=strategy, group_size=group, symmetric=symmetric)
         scheme = QuantizationScheme(targets=["Embedding"], weights=weights, format=form)
         compressor = BaseCompressor.get_value_from_registry(form)
-        state = quantised_weight(generator, bits, kind, strategy, group, symmetric, dtype)
+        state = quantized_weight(generator, bits, kind, strategy, group, symmetric, dtype)
         compressed = compressor.compress(state, scheme)
         theirs = compressor.decompress(dict(compressed), scheme)["weight"]
         # Where groups share a scale the product in its type comes as float32, which loses nothing when it is rounded.
@@ -166,7 +166,7 @@ def compare_compressed(libraries, folder, generator):
 
 
 def modelopt_tensors():
-    """Returns the modules of ModelOpt's quantised tensors, without the packages around them, which would import much
+    """Returns the modules of ModelOpt's quantized tensors, without the packages around them, which would import much
     that these do not need."""
     import modelopt
 

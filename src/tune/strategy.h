@@ -22,7 +22,7 @@ enum { INLAY_BLOCK_ROWS = 64, INLAY_BLOCK_BYTES = 32 * 1024 };
 enum { INLAY_LINES_ROWS = 16, INLAY_LINES = 4 };
 
 /* Maximum distance in rows between the row being written and the row being prefetched. */
-enum { INLAY_AHEAD_MOST = 16 };
+enum { INLAY_MAX_AHEAD = 16 };
 
 struct inlay_strategy {
     const char *text; /* for explanations */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct inlay_moves: how a call moves its rows, decided once before it runs: kernels, kind of stores, prefetching.
+ * struct inlay_transfers: how a call moves its rows, decided once before it runs: kernels, kind of stores, prefetching.
  */
 #pragma once
 
 #include "dispatch/kernels.h"
 #include "dispatch/tuning.h"
-#include "learn/learner.h"
+#include "tune/tuner.h"
 
-struct inlay_moves {
+struct inlay_transfers {
     const struct inlay_kernels *kernels;
     struct inlay_choices choices; /* prefetch strategy, fixed or self-tuned */
-    bool narrow_moves;            /* move 32 bytes at a time on ISAs with longer vectors */
+    bool narrow_transfers;        /* move 32 bytes at a time on ISAs with longer vectors */
     bool stream;                  /* non-temporal stores */
 };
 

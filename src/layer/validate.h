@@ -13,6 +13,6 @@ inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batc
 
 /* Validates all arguments of a forward call and fills in its work. If there are no rows, only `rows` is filled in.
    Reads no array before it is checked. */
-inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,
+inlay_status inlay_validate(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,
                             const void *out, size_t out_stride_bytes, const inlay_executor *executor,
                             inlay_fault *fault);

@@ -7,59 +7,59 @@
 #pragma once
 
 #include "base/ticks.h"
-#include "learn/strategy.h"
+#include "tune/strategy.h"
 
 #include <stdatomic.h>
 
 /* Smaller calls aren't timed: reading the clock and choosing would cost more than they could gain. */
-enum { INLAY_LEARN_LEAST_BYTES = 256 * 1024 };
+enum { INLAY_TUNE_MIN_BYTES = 256 * 1024 };
 
 /* Samples per choice. A median of five tolerates two outliers. */
-enum { INLAY_LEARN_SAMPLES = 5 };
+enum { INLAY_TUNE_SAMPLES = 5 };
 
-/* One part in INLAY_LEARN_EXPLORE tries another strategy until all have their samples: less than a quarter of the
-   bytes, including skipped ones. Later it is one in INLAY_LEARN_RETRY, to detect changes of ids, neighbors or
+/* One part in INLAY_TUNE_EXPLORE tries another strategy until all have their samples: less than a quarter of the
+   bytes, including skipped ones. Later it is one in INLAY_TUNE_RETRY, to detect changes of ids, neighbors or
    frequency. */
-enum { INLAY_LEARN_EXPLORE = 5, INLAY_LEARN_RETRY = 128 };
+enum { INLAY_TUNE_EXPLORE = 5, INLAY_TUNE_RETRY = 128 };
 
 /* Bytes of output that are timed together, and bytes not counted after a change of strategy, since they still use what
    the previous strategy prefetched. */
-enum { INLAY_LEARN_PART_BYTES = 512 * 1024, INLAY_LEARN_SKIPPED_BYTES = 128 * 1024 };
+enum { INLAY_TUNE_PART_BYTES = 512 * 1024, INLAY_TUNE_SKIPPED_BYTES = 128 * 1024 };
 
 /* Times of a strategy, in ticks per MiB of output. */
-struct inlay_arm {
-    _Atomic(uint32_t) samples[INLAY_LEARN_SAMPLES];
+struct inlay_candidate {
+    _Atomic(uint32_t) samples[INLAY_TUNE_SAMPLES];
     _Atomic(uint32_t) count; /* samples so far; each replaces the oldest one */
 };
 
 /* A class of calls: similar in size, with sequences that run together, or one by one. */
 struct inlay_class {
-    struct inlay_arm arms[2][INLAY_STRATEGIES]; /* with positions that are read, and computed */
-    _Atomic(uint32_t) best[2];                  /* best strategy of each source */
-    _Atomic(uint32_t) reference[2];             /* its median when it was chosen */
-    _Atomic(uint32_t) turns[2];                 /* number of parts that have chosen */
-    _Atomic(uint32_t) computes;                 /* the faster source; COMPUTES_UNKNOWN: not chosen yet */
-    _Atomic(uint32_t) calls;                    /* number of calls that could use either source */
-    _Atomic(uint32_t) samples;                  /* number of samples, including those of the initial state */
-    _Atomic(uint32_t) used;                     /* strategy and source of the last call that was timed as a whole */
+    struct inlay_candidate candidates[2][INLAY_STRATEGIES]; /* with positions that are read, and computed */
+    _Atomic(uint32_t) best[2];                              /* best strategy of each source */
+    _Atomic(uint32_t) reference[2];                         /* its median when it was chosen */
+    _Atomic(uint32_t) turns[2];                             /* number of parts that have chosen */
+    _Atomic(uint32_t) computes;                             /* the faster source; COMPUTES_UNKNOWN: not chosen yet */
+    _Atomic(uint32_t) calls;                                /* number of calls that could use either source */
+    _Atomic(uint32_t) samples; /* number of samples, including those of the initial state */
+    _Atomic(uint32_t) used;    /* strategy and source of the last call that was timed as a whole */
 };
 
 /* Calls with outputs of 2^k to 2^(k+1) bytes, some of which use the other kind of stores. */
-struct inlay_epochs {
+struct inlay_store_trials {
     _Atomic(uint32_t) calls;
-    struct inlay_arm arms[2]; /* with cached and with non-temporal stores */
-    _Atomic(uint32_t) stores; /* the chosen inlay_stores; 0: none yet */
+    struct inlay_candidate candidates[2]; /* with cached and with non-temporal stores */
+    _Atomic(uint32_t) stores;             /* the chosen inlay_stores; 0: none yet */
 };
 
-struct inlay_learner {
-    struct inlay_class classes[INLAY_LEARNT_CLASSES];
-    struct inlay_epochs epochs[INLAY_LEARNT_SIZES];
+struct inlay_tuner {
+    struct inlay_class classes[INLAY_TUNING_CALL_CLASSES];
+    struct inlay_store_trials store_trials[INLAY_TUNING_OUTPUT_CLASSES];
     bool fixed; /* keeps the initial settings and times nothing */
 };
 
 /* The choices of a call and their initial values. */
 struct inlay_choices {
-    struct inlay_class *learns;           /* null: `computes` and `prefetch` are fixed */
+    struct inlay_class *tuned;            /* null: `computes` and `prefetch` are fixed */
     enum inlay_prefetcher prefetchers[2]; /* with positions that are read, and computed */
     inlay_prefetch prefetch[2];           /* initial strategy of each, which its prefetcher supports */
     bool computes;                        /* positions are computed */
@@ -73,8 +73,8 @@ struct inlay_choices {
 /* Lets a call take part in self-tuning if its size permits: it writes `bytes`, part_bytes of them in each part. `lone`:
    its sequences run one by one, since their sinusoids are computed or could be. Returns true if the call starts with
    the state of self-tuning. */
-bool inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
-                        struct inlay_choices *choices);
+bool inlay_tuner_join(struct inlay_tuner *tuner, size_t bytes, size_t part_bytes, bool lone,
+                      struct inlay_choices *choices);
 
 /* Sets the initial strategy of a call, or the nearest one that it supports. */
 static inline void inlay_choices_begin(struct inlay_choices *choices, inlay_prefetch prefetch)
@@ -84,15 +84,15 @@ static inline void inlay_choices_begin(struct inlay_choices *choices, inlay_pref
 }
 
 /* Starts with the state of another layer. */
-void inlay_learner_begin(struct inlay_learner *learner, const inlay_learnt *learnt);
+void inlay_tuner_begin(struct inlay_tuner *tuner, const inlay_tuning_state *state);
 
 /* Reads the state. */
-void inlay_learner_read(const struct inlay_learner *learner, inlay_learnt *learnt);
+void inlay_tuner_read(const struct inlay_tuner *tuner, inlay_tuning_state *state);
 
 /* ---- Parts of calls --------------------------------------------------------------------------------------------- */
 
 /* A thread's progress through its part of a call: the current strategy and the clock. */
-struct inlay_pace {
+struct inlay_part_timer {
     const struct inlay_choices *choices;
     inlay_prefetch prefetch;
     bool computes;
@@ -103,59 +103,60 @@ struct inlay_pace {
 };
 
 /* Starts a part of a call that takes part in self-tuning. */
-void inlay_pace_learn(struct inlay_pace *pace);
+void inlay_part_timer_tune(struct inlay_part_timer *timer);
 
-static inline void inlay_pace_begin(struct inlay_pace *pace, const struct inlay_choices *choices)
+static inline void inlay_part_timer_begin(struct inlay_part_timer *timer, const struct inlay_choices *choices)
 {
-    pace->choices = choices;
-    pace->computes = choices->computes;
-    pace->left = SIZE_MAX;
-    pace->done = 0;
-    if (choices->learns != NULL)
-        inlay_pace_learn(pace);
+    timer->choices = choices;
+    timer->computes = choices->computes;
+    timer->left = SIZE_MAX;
+    timer->done = 0;
+    if (choices->tuned != NULL)
+        inlay_part_timer_tune(timer);
     else
-        pace->prefetch = choices->prefetch[choices->computes];
+        timer->prefetch = choices->prefetch[choices->computes];
 }
 
 /* Stops or continues the clock of a part: work done once for many rows would be charged to few of them. */
-static inline void inlay_pace_hold(struct inlay_pace *pace)
+static inline void inlay_part_timer_hold(struct inlay_part_timer *timer)
 {
-    if (pace->choices->learns != NULL && !pace->choices->whole && pace->timed)
-        pace->begin = inlay_ticks() - pace->begin;
+    if (timer->choices->tuned != NULL && !timer->choices->whole && timer->timed)
+        timer->begin = inlay_ticks() - timer->begin;
 }
 
 /* Sets the source of positions of the following rows. Earlier rows aren't sampled. */
-void inlay_pace_source(struct inlay_pace *pace, bool computes);
+void inlay_part_timer_source(struct inlay_part_timer *timer, bool computes);
 
 /* Reads the clock and chooses the next strategy. Returns true if it changes. */
-bool inlay_pace_look(struct inlay_pace *pace);
+bool inlay_part_timer_look(struct inlay_part_timer *timer);
 
 /* Reports rows of `bytes` of output as written. Returns true if the strategy changes. */
-static inline bool inlay_pace_wrote(struct inlay_pace *pace, size_t bytes)
+static inline bool inlay_part_timer_wrote(struct inlay_part_timer *timer, size_t bytes)
 {
-    pace->done += bytes;
-    if (pace->left > bytes) {
-        pace->left -= bytes;
+    timer->done += bytes;
+    if (timer->left > bytes) {
+        timer->left -= bytes;
         return false;
     }
-    return inlay_pace_look(pace);
+    return inlay_part_timer_look(timer);
 }
 
 /* Ends a part of a call. */
-void inlay_pace_end(struct inlay_pace *pace);
+void inlay_part_timer_end(struct inlay_part_timer *timer);
 
 /* ---- Stores ----------------------------------------------------------------------------------------------------- */
 
-/* Calls per epoch, and the first ones that aren't counted, since they are slowed by what other stores left in cache. */
+/* Calls per store_trial, and the first ones that aren't counted, since they are slowed by what other stores left in
+ * cache. */
 enum { INLAY_EPOCH_CALLS = 8, INLAY_EPOCH_SKIPPED = 3 };
 
 /* Smaller outputs are never streamed: the consumer finds them in the cache of any CPU. */
 enum { INLAY_EPOCH_LEAST_LOG2 = 22 };
 
 /* A call whose stores are tuned. */
-struct inlay_epoch_call {
-    struct inlay_learner *learner;
-    struct inlay_epochs *epochs;
+struct inlay_store_trial_call {
+    struct inlay_tuner *tuner;
+    struct inlay_store_trials *store_trials;
     size_t bytes;
     uint32_t index;
     bool streams;
@@ -175,5 +176,5 @@ struct inlay_written {
 
 /* Chooses the stores of a call of at least 2^INLAY_EPOCH_LEAST_LOG2 bytes and starts timing it. `streams`: the choice
    without self-tuning. */
-struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes, bool streams);
-void inlay_epoch_end(const struct inlay_epoch_call *call, const struct inlay_written *output);
+struct inlay_store_trial_call inlay_store_trial_begin(struct inlay_tuner *tuner, size_t bytes, bool streams);
+void inlay_store_trial_end(const struct inlay_store_trial_call *call, const struct inlay_written *output);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tensors and values found by the parsers of the formats, with the memory of their strings. Parsers add them file
- * by file. After each file and after all files, the catalogue checks the rules that hold for every format.
+ * by file. After each file and after all files, the catalog checks the rules that hold for every format.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 /** The bytes of a file, and its path for tensors and messages. */
 struct inlay_source {
-    const char *path; /**< lives as long as the catalogue */
+    const char *path; /**< lives as long as the catalog */
     const unsigned char *bytes;
     size_t size;
 };
@@ -26,12 +26,12 @@ struct inlay_odd_key {
 };
 
 /** Tensors and values. All zero: empty. Functions that return null or false write an error. */
-struct inlay_catalogue {
+struct inlay_catalog {
     inlay_file_tensor *tensors; /**< [tensor_count], in the order of files and data */
     size_t tensor_count, tensor_room;
-    const inlay_file_tensor **by_name; /**< [name_count], sorted by name, after inlay_catalogue_finish() */
+    const inlay_file_tensor **by_name; /**< [name_count], sorted by name, after inlay_catalog_finish() */
     size_t name_count;
-    inlay_file_value *values; /**< [value_count], sorted by key, after inlay_catalogue_finish() */
+    inlay_file_value *values; /**< [value_count], sorted by key, after inlay_catalog_finish() */
     size_t value_count, value_room;
     const struct inlay_odd_key *odd_keys; /**< of config.json, in no order */
     inlay_file_opened *opened;            /**< [opened_count], the files that were read */
@@ -44,32 +44,31 @@ struct inlay_catalogue {
 };
 
 /** Releases everything. */
-void inlay_catalogue_release(struct inlay_catalogue *catalogue);
+void inlay_catalog_release(struct inlay_catalog *catalog);
 
-/** Returns memory that lives as long as the catalogue, aligned for int64_t and pointers; null if allocation fails. */
-void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes);
+/** Returns memory that lives as long as the catalog, aligned for int64_t and pointers; null if allocation fails. */
+void *inlay_catalog_memory(struct inlay_catalog *catalog, size_t bytes);
 
 /** Returns a null-terminated copy of a text, or null. */
-char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text);
+char *inlay_catalog_text(struct inlay_catalog *catalog, struct inlay_text text);
 
 /** Returns a prefix and a decoded JSON string, null-terminated; its bytes are null if allocation fails. */
-struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, const char *prefix,
-                                         struct inlay_text string);
+struct inlay_text inlay_catalog_string(struct inlay_catalog *catalog, const char *prefix, struct inlay_text string);
 
-/** Adds a tensor of the file being parsed; inlay_catalogue_place_tensors() sets its path. Returns false if allocation
+/** Adds a tensor of the file being parsed; inlay_catalog_place_tensors() sets its path. Returns false if allocation
     fails or there are too many tensors. */
-bool inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue, const inlay_file_tensor *tensor);
+bool inlay_catalog_add_tensor(struct inlay_catalog *catalog, const inlay_file_tensor *tensor);
 
 /** Adds a value of the last opened file, which must exist. Returns false as above. */
-bool inlay_catalogue_add_value(struct inlay_catalogue *catalogue, const inlay_file_value *value);
+bool inlay_catalog_add_value(struct inlay_catalog *catalog, const inlay_file_value *value);
 
 /** Reports the JSON problem of the last opened file, at a byte `of` something: "" or " of the header". The name is
    null, or that of the JSON's owner. Returns false. */
-bool inlay_catalogue_fail_json(const struct inlay_catalogue *catalogue, const struct inlay_json *json, const char *name,
-                               const char *of);
+bool inlay_catalog_fail_json(const struct inlay_catalog *catalog, const struct inlay_json *json, const char *name,
+                             const char *of);
 
 /** Records an opened file. Returns false if allocation fails. */
-bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file);
+bool inlay_catalog_add_opened(struct inlay_catalog *catalog, const inlay_file_opened *file);
 
 /**
  * Sorts the tensors of a file by their data and moves the data to its final place. Until then, offsets are relative to
@@ -81,30 +80,30 @@ bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_f
  * @return false with INLAY_FILE_ERROR_RANGE for overlaps or gaps, and with INLAY_FILE_ERROR_TRUNCATED for data past the
  *         end of the file
  */
-bool inlay_catalogue_place_tensors(struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
-                                   uint64_t alignment, bool to_end);
+bool inlay_catalog_place_tensors(struct inlay_catalog *catalog, const struct inlay_source *source, uint64_t data,
+                                 uint64_t alignment, bool to_end);
 
 /** Finishes all files: sorts names and keys. Reports INLAY_FILE_ERROR_DUPLICATE if two tensors have the same name, or a
     key occurs twice in a file. If several files have a key, the first one's value is kept. */
-bool inlay_catalogue_finish(struct inlay_catalogue *catalogue);
+bool inlay_catalog_finish(struct inlay_catalog *catalog);
 
-/** Adds tensors that are in an index but missing from their files, after inlay_catalogue_finish(). Their data is null,
+/** Adds tensors that are in an index but missing from their files, after inlay_catalog_finish(). Their data is null,
     and type ends the sentence "the index says that this file holds it, and the file ". They replace tensors of the same
     name in `by_name`; their `bytes` is 1 + the index of the replaced one. */
-bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, inlay_file_tensor *absent, size_t count);
+bool inlay_catalog_add_absent(struct inlay_catalog *catalog, inlay_file_tensor *absent, size_t count);
 
 /** Returns true if a tensor is present; otherwise reports INLAY_FILE_ERROR_MISSING. */
-bool inlay_catalogue_check(const inlay_file_tensor *tensor, inlay_file_error *error);
+bool inlay_catalog_check(const inlay_file_tensor *tensor, inlay_file_error *error);
 
-/** Finds a tensor by name, after inlay_catalogue_finish(). Returns null if there is none or name is null. It may be
+/** Finds a tensor by name, after inlay_catalog_finish(). Returns null if there is none or name is null. It may be
     absent from its file. */
-const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name);
+const inlay_file_tensor *inlay_catalog_tensor(const struct inlay_catalog *catalog, const char *name);
 
 /** Returns the index in by_name of the first name that doesn't sort before a prefix [size]. */
-size_t inlay_catalogue_first(const struct inlay_catalogue *catalogue, const char *prefix, size_t size);
+size_t inlay_catalog_first(const struct inlay_catalog *catalog, const char *prefix, size_t size);
 
-/** Finds a value by key, after inlay_catalogue_finish(). Returns null if there is none. */
-const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *catalogue, const char *key);
+/** Finds a value by key, after inlay_catalog_finish(). Returns null if there is none. */
+const inlay_file_value *inlay_catalog_value(const struct inlay_catalog *catalog, const char *key);
 
-/** Finds a value by key in the last opened file, before inlay_catalogue_finish(). Returns null if there is none. */
-const inlay_file_value *inlay_catalogue_last_value(const struct inlay_catalogue *catalogue, const char *key);
+/** Finds a value by key in the last opened file, before inlay_catalog_finish(). Returns null if there is none. */
+const inlay_file_value *inlay_catalog_last_value(const struct inlay_catalog *catalog, const char *key);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Validation of a call: one function per kind of argument, called in order by inlay_describe(), which also fills in the
+ * Validation of a call: one function per kind of argument, called in order by inlay_validate(), which also fills in the
  * work.
  */
-#include "layer/describe.h"
+#include "layer/validate.h"
 
 #include "base/compare.h"
 #include "base/executor.h"
@@ -138,7 +138,7 @@ static inlay_status check_contents(struct inlay_work *work, const struct inlay_s
     return INLAY_OK;
 }
 
-inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,
+inlay_status inlay_validate(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,
                             const void *out, size_t out_stride_bytes, const inlay_executor *executor,
                             inlay_fault *fault)
 {
@@ -170,7 +170,7 @@ inlay_status inlay_describe(struct inlay_work *work, const inlay_layer *layer, c
         return status;
     work->spec = spec;
     work->tokens = &layer->tokens;
-    work->learner = layer->learner;
+    work->tuner = layer->tuner;
     work->batch = *batch;
     work->batch.length = sequences.length;
     work->out = (unsigned char *)(uintptr_t)out;

@@ -3,9 +3,9 @@
  * Choosing by medians. A strategy must be 3 % faster than the current one to replace it, so noise changes nothing. Its
  * time is taken relative to that of the current one around it, so load changes nothing either.
  */
-#include "learn/learner.h"
+#include "tune/tuner.h"
 
-#include "base/least.h"
+#include "base/minmax.h"
 #include "base/ticks.h"
 
 /* Returns at most half of UINT32_MAX, so the sum of two results doesn't overflow. */
@@ -18,35 +18,35 @@ static uint32_t ticks_per_mib(uint64_t ticks, size_t bytes)
 /* Returns ticks * by / per, if known. */
 static uint32_t scaled(uint32_t ticks, uint32_t by, uint32_t per)
 {
-    const uint64_t product = (uint64_t)ticks * by / inlay_most(per, 1);
+    const uint64_t product = (uint64_t)ticks * by / inlay_max(per, 1);
     return product < UINT32_MAX / 2 ? (uint32_t)product : UINT32_MAX / 2;
 }
 
-/* For an arm without all samples: slower than any other. */
+/* For an candidate without all samples: slower than any other. */
 static const uint32_t unknown = UINT32_MAX;
 
-/* Returns the median of an arm. */
-static uint32_t median(const struct inlay_arm *arm)
+/* Returns the median of an candidate. */
+static uint32_t median(const struct inlay_candidate *candidate)
 {
-    uint32_t sorted[INLAY_LEARN_SAMPLES];
-    if (arm->count < INLAY_LEARN_SAMPLES)
+    uint32_t sorted[INLAY_TUNE_SAMPLES];
+    if (candidate->count < INLAY_TUNE_SAMPLES)
         return unknown;
-    for (int i = 0; i < INLAY_LEARN_SAMPLES; i++) {
-        const uint32_t sample = arm->samples[i];
+    for (int i = 0; i < INLAY_TUNE_SAMPLES; i++) {
+        const uint32_t sample = candidate->samples[i];
         int at = i;
         for (; at > 0 && sorted[at - 1] > sample; at--)
             sorted[at] = sorted[at - 1];
         sorted[at] = sample;
     }
-    return sorted[INLAY_LEARN_SAMPLES / 2];
+    return sorted[INLAY_TUNE_SAMPLES / 2];
 }
 
 /* Replaces the oldest sample. Returns true if all samples were replaced since it last returned true. */
-static bool add_sample(struct inlay_arm *arm, uint32_t ticks)
+static bool add_sample(struct inlay_candidate *candidate, uint32_t ticks)
 {
-    const uint32_t place = arm->count++ % INLAY_LEARN_SAMPLES;
-    arm->samples[place] = ticks;
-    return place == INLAY_LEARN_SAMPLES - 1;
+    const uint32_t place = candidate->count++ % INLAY_TUNE_SAMPLES;
+    candidate->samples[place] = ticks;
+    return place == INLAY_TUNE_SAMPLES - 1;
 }
 
 /* ---- Choices ---------------------------------------------------------------------------------------------------- */
@@ -64,37 +64,37 @@ static void forget_others(struct inlay_class *class, bool computes)
 {
     for (unsigned i = 0; i < INLAY_STRATEGIES; i++)
         if (i != class->best[computes])
-            class->arms[computes][i].count = 0;
+            class->candidates[computes][i].count = 0;
 }
 
 /* Makes the fastest known strategy the best one. Also notices if the best one becomes much slower or faster than when
    it was chosen, since others may be faster then. */
 static void settle_strategy(struct inlay_class *class, bool computes)
 {
-    struct inlay_arm *arms = class->arms[computes];
-    const uint32_t best = class->best[computes], pace = median(&arms[best]);
-    if (pace == unknown)
+    struct inlay_candidate *candidates = class->candidates[computes];
+    const uint32_t best = class->best[computes], timer = median(&candidates[best]);
+    if (timer == unknown)
         return;
     if (class->reference[computes] == 0)
-        class->reference[computes] = pace;
+        class->reference[computes] = timer;
     const uint32_t reference = class->reference[computes];
     uint32_t least = reference, fastest = best;
     for (uint32_t i = INLAY_PREFETCH_NONE; i < INLAY_STRATEGIES; i++) {
-        const uint32_t ticks = median(&arms[i]);
+        const uint32_t ticks = median(&candidates[i]);
         if (i != best && ticks < least && is_faster(ticks, reference)) {
             least = ticks;
             fastest = i;
         }
     }
     if (fastest != best) {
-        for (int i = 0; i < INLAY_LEARN_SAMPLES; i++) /* it is no longer the best one */
-            arms[best].samples[i] = scaled(arms[best].samples[i], reference, pace);
-        arms[best].count = (uint32_t)arms[fastest].count; /* and is retried as often as the others */
+        for (int i = 0; i < INLAY_TUNE_SAMPLES; i++) /* it is no longer the best one */
+            candidates[best].samples[i] = scaled(candidates[best].samples[i], reference, timer);
+        candidates[best].count = (uint32_t)candidates[fastest].count; /* and is retried as often as the others */
         class->best[computes] = fastest;
         class->reference[computes] = least;
-    } else if (pace / 3 > reference / 2 || reference / 3 > pace / 2) {
+    } else if (timer / 3 > reference / 2 || reference / 3 > timer / 2) {
         forget_others(class, computes);
-        class->reference[computes] = pace;
+        class->reference[computes] = timer;
     }
 }
 
@@ -103,7 +103,7 @@ static void settle_source(struct inlay_class *class)
 {
     /* gcc reads an atomic used as a subscript like an ordinary variable. */
     const uint32_t best[2] = {class->best[0], class->best[1]};
-    const uint32_t ticks[2] = {median(&class->arms[0][best[0]]), median(&class->arms[1][best[1]])};
+    const uint32_t ticks[2] = {median(&class->candidates[0][best[0]]), median(&class->candidates[1][best[1]])};
     const bool computes = class->computes == COMPUTES_YES;
     if (ticks[computes] != unknown && is_faster(ticks[!computes], ticks[computes]))
         class->computes = computes ? COMPUTES_NO : COMPUTES_YES;
@@ -113,14 +113,15 @@ static void settle_source(struct inlay_class *class)
    different load are comparable. */
 static void record(struct inlay_class *class, bool computes, inlay_prefetch prefetch, uint32_t ticks)
 {
-    struct inlay_arm *arms = class->arms[computes];
-    const uint32_t best = class->best[computes], reference = class->reference[computes], pace = median(&arms[best]);
+    struct inlay_candidate *candidates = class->candidates[computes];
+    const uint32_t best = class->best[computes], reference = class->reference[computes],
+                   timer = median(&candidates[best]);
     if ((uint32_t)prefetch != best && reference != 0) {
-        if (pace == unknown)
+        if (timer == unknown)
             return;
-        ticks = scaled(ticks, reference, pace);
+        ticks = scaled(ticks, reference, timer);
     }
-    const bool all = add_sample(&arms[prefetch], ticks);
+    const bool all = add_sample(&candidates[prefetch], ticks);
     class->samples++;
     /* Samples of the best strategy are frequent: a few of them suffice. */
     if ((uint32_t)prefetch == best && !all)
@@ -137,20 +138,20 @@ static inlay_prefetch other_strategy(const struct inlay_choices *choices, bool c
     inlay_prefetch fewest = INLAY_PREFETCH_NONE;
     uint32_t least = UINT32_MAX;
     for (uint32_t i = INLAY_PREFETCH_NONE; i < INLAY_STRATEGIES; i++) {
-        const uint32_t count = choices->learns->arms[computes][i].count;
+        const uint32_t count = choices->tuned->candidates[computes][i].count;
         if (can >> i & 1 && count < least) {
             least = count;
             fewest = (inlay_prefetch)i;
         }
     }
-    *lacks_samples = least < INLAY_LEARN_SAMPLES;
+    *lacks_samples = least < INLAY_TUNE_SAMPLES;
     return fewest;
 }
 
 /* Returns the current best strategy of a source. */
 static inlay_prefetch best_strategy(const struct inlay_choices *choices, bool computes)
 {
-    const uint32_t best = choices->learns->best[computes];
+    const uint32_t best = choices->tuned->best[computes];
     return inlay_strategy_within((inlay_prefetch)best, choices->prefetchers[computes]);
 }
 
@@ -160,14 +161,14 @@ static inlay_prefetch best_strategy(const struct inlay_choices *choices, bool co
    sample. */
 static bool is_others_turn(const struct inlay_choices *choices, uint32_t turn, bool lacks_samples)
 {
-    const uint32_t golden = 2654435769U, period = lacks_samples ? INLAY_LEARN_EXPLORE : INLAY_LEARN_RETRY;
+    const uint32_t golden = 2654435769U, period = lacks_samples ? INLAY_TUNE_EXPLORE : INLAY_TUNE_RETRY;
     return (uint32_t)((choices->whole ? turn / 2 : turn) * golden) > UINT32_MAX - UINT32_MAX / period;
 }
 
 /* Returns the strategy of the next part: the best one, or another one that is being tried. */
 static inlay_prefetch next_strategy(const struct inlay_choices *choices, bool computes)
 {
-    const uint32_t turn = choices->learns->turns[computes]++;
+    const uint32_t turn = choices->tuned->turns[computes]++;
     bool lacks_samples;
     const inlay_prefetch other = other_strategy(choices, computes, &lacks_samples);
     /* A trial of the other source tries nothing else with it, but tries each of its strategies at once. */
@@ -187,10 +188,10 @@ static bool tries_source(const struct inlay_choices *choices)
     if (lacks_samples)
         return false;
     other_strategy(choices, !choices->computes, &lacks_samples);
-    const uint32_t calls = choices->learns->calls++;
+    const uint32_t calls = choices->tuned->calls++;
     if (choices->whole)
         return is_others_turn(choices, calls, lacks_samples);
-    return lacks_samples || calls % (INLAY_LEARN_RETRY / 4) == 0;
+    return lacks_samples || calls % (INLAY_TUNE_RETRY / 4) == 0;
 }
 
 static size_t class_of(size_t bytes, bool lone)
@@ -199,120 +200,121 @@ static size_t class_of(size_t bytes, bool lone)
     return (bytes < 2 * mib ? 0 : bytes < 16 * mib ? 1 : 2) + (lone ? 3 : 0);
 }
 
-bool inlay_learner_join(struct inlay_learner *learner, size_t bytes, size_t part_bytes, bool lone,
-                        struct inlay_choices *choices)
+bool inlay_tuner_join(struct inlay_tuner *tuner, size_t bytes, size_t part_bytes, bool lone,
+                      struct inlay_choices *choices)
 {
-    if (learner == NULL || part_bytes < INLAY_LEARN_LEAST_BYTES)
+    if (tuner == NULL || part_bytes < INLAY_TUNE_MIN_BYTES)
         return false;
-    struct inlay_class *class = &learner->classes[class_of(bytes, lone)];
+    struct inlay_class *class = &tuner->classes[class_of(bytes, lone)];
     const bool known = class->samples > 0;
-    if (learner->fixed && !known)
+    if (tuner->fixed && !known)
         return false;
-    choices->learns = class;
+    choices->tuned = class;
     choices->chosen = choices->either;
     /* A quarter of a call that is timed in pieces may try the other source, so it must hold a piece. */
-    choices->whole = part_bytes < (choices->either ? 8 : 4) * INLAY_LEARN_PART_BYTES;
+    choices->whole = part_bytes < (choices->either ? 8 : 4) * INLAY_TUNE_PART_BYTES;
     for (int computes = 0; computes < 2; computes++) {
         if (class->best[computes] != INLAY_PREFETCH_AUTOMATIC)
             choices->prefetch[computes] = best_strategy(choices, computes);
-        if (!learner->fixed)
+        if (!tuner->fixed)
             class->best[computes] = choices->prefetch[computes];
     }
     const uint32_t source = class->computes;
     if (source != COMPUTES_UNKNOWN)
         choices->computes = choices->either ? source == COMPUTES_YES : choices->computes;
-    else if (!learner->fixed)
+    else if (!tuner->fixed)
         class->computes = choices->computes ? COMPUTES_YES : COMPUTES_NO;
-    choices->tries_source = !learner->fixed && tries_source(choices);
-    if (learner->fixed)
-        choices->learns = NULL;
+    choices->tries_source = !tuner->fixed && tries_source(choices);
+    if (tuner->fixed)
+        choices->tuned = NULL;
     return known;
 }
 
 /* ---- Parts of calls --------------------------------------------------------------------------------------------- */
 
-static void restart(struct inlay_pace *pace, size_t bytes, bool timed)
+static void restart(struct inlay_part_timer *timer, size_t bytes, bool timed)
 {
-    pace->timed = timed;
-    pace->done = 0;
-    pace->left = bytes;
-    pace->begin = timed ? inlay_ticks() : 0;
+    timer->timed = timed;
+    timer->done = 0;
+    timer->left = bytes;
+    timer->begin = timed ? inlay_ticks() : 0;
 }
 
-void inlay_pace_learn(struct inlay_pace *pace)
+void inlay_part_timer_tune(struct inlay_part_timer *timer)
 {
-    const struct inlay_choices *choices = pace->choices;
-    pace->computes = choices->computes != (choices->whole && choices->tries_source);
-    pace->prefetch = next_strategy(choices, pace->computes);
-    const uint32_t used = (uint32_t)pace->prefetch | (uint32_t)pace->computes << 8;
+    const struct inlay_choices *choices = timer->choices;
+    timer->computes = choices->computes != (choices->whole && choices->tries_source);
+    timer->prefetch = next_strategy(choices, timer->computes);
+    const uint32_t used = (uint32_t)timer->prefetch | (uint32_t)timer->computes << 8;
     if (choices->whole) /* timed if the previous call used the same */
-        restart(pace, SIZE_MAX, atomic_exchange(&choices->learns->used, used) == used);
+        restart(timer, SIZE_MAX, atomic_exchange(&choices->tuned->used, used) == used);
     else /* the first part is slowed by what the caller left in the caches */
-        restart(pace, INLAY_LEARN_PART_BYTES, false);
+        restart(timer, INLAY_TUNE_PART_BYTES, false);
 }
 
-static void record_pace(const struct inlay_pace *pace)
+static void record_part(const struct inlay_part_timer *timer)
 {
-    if (pace->timed && pace->done > 0)
-        record(pace->choices->learns, pace->computes, pace->prefetch,
-               ticks_per_mib(inlay_ticks() - pace->begin, pace->done));
+    if (timer->timed && timer->done > 0)
+        record(timer->choices->tuned, timer->computes, timer->prefetch,
+               ticks_per_mib(inlay_ticks() - timer->begin, timer->done));
 }
 
-void inlay_pace_source(struct inlay_pace *pace, bool computes)
+void inlay_part_timer_source(struct inlay_part_timer *timer, bool computes)
 {
-    const bool parts = pace->choices->learns != NULL && !pace->choices->whole;
-    if (computes != pace->computes)
-        pace->prefetch = parts ? next_strategy(pace->choices, computes)
-                               : inlay_strategy_within(pace->prefetch, pace->choices->prefetchers[computes]);
-    pace->computes = computes;
+    const bool parts = timer->choices->tuned != NULL && !timer->choices->whole;
+    if (computes != timer->computes)
+        timer->prefetch = parts ? next_strategy(timer->choices, computes)
+                                : inlay_strategy_within(timer->prefetch, timer->choices->prefetchers[computes]);
+    timer->computes = computes;
     if (parts)
-        restart(pace, INLAY_LEARN_SKIPPED_BYTES, false);
+        restart(timer, INLAY_TUNE_SKIPPED_BYTES, false);
 }
 
-bool inlay_pace_look(struct inlay_pace *pace)
+bool inlay_part_timer_look(struct inlay_part_timer *timer)
 {
-    const inlay_prefetch before = pace->prefetch;
-    if (pace->timed) {
-        record_pace(pace);
-        pace->prefetch = next_strategy(pace->choices, pace->computes);
+    const inlay_prefetch before = timer->prefetch;
+    if (timer->timed) {
+        record_part(timer);
+        timer->prefetch = next_strategy(timer->choices, timer->computes);
     }
-    const bool changes = pace->prefetch != before;
-    restart(pace, changes ? INLAY_LEARN_SKIPPED_BYTES : INLAY_LEARN_PART_BYTES, !changes);
+    const bool changes = timer->prefetch != before;
+    restart(timer, changes ? INLAY_TUNE_SKIPPED_BYTES : INLAY_TUNE_PART_BYTES, !changes);
     return changes;
 }
 
-void inlay_pace_end(struct inlay_pace *pace)
+void inlay_part_timer_end(struct inlay_part_timer *timer)
 {
-    if (pace->choices->learns != NULL && pace->choices->whole)
-        record_pace(pace);
+    if (timer->choices->tuned != NULL && timer->choices->whole)
+        record_part(timer);
 }
 
 /* ---- Stores ----------------------------------------------------------------------------------------------------- */
 
 /* Returns INLAY_STORES_AUTOMATIC if there are too few samples, e.g. because calls of other threads are still running.
  */
-static inlay_stores faster_stores(const struct inlay_epochs *epochs)
+static inlay_stores faster_stores(const struct inlay_store_trials *store_trials)
 {
-    const uint32_t cached = median(&epochs->arms[0]), streamed = median(&epochs->arms[1]);
+    const uint32_t cached = median(&store_trials->candidates[0]), streamed = median(&store_trials->candidates[1]);
     if (cached == unknown || streamed == unknown)
         return INLAY_STORES_AUTOMATIC;
     return is_faster(streamed, cached) ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
 }
 
-struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t bytes, bool streams)
+struct inlay_store_trial_call inlay_store_trial_begin(struct inlay_tuner *tuner, size_t bytes, bool streams)
 {
     /* The current ones, then the others, then the faster ones for a long time, then again. */
     enum { TIMED_CALLS = 2 * INLAY_EPOCH_CALLS, SETTLED_CALLS = 1024 };
     const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
-    struct inlay_epochs *epochs = &learner->epochs[inlay_least(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_LEARNT_SIZES - 1)];
-    const uint32_t index = learner->fixed ? TIMED_CALLS : epochs->calls++ % (TIMED_CALLS + SETTLED_CALLS);
+    struct inlay_store_trials *store_trials =
+        &tuner->store_trials[inlay_min(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_TUNING_OUTPUT_CLASSES - 1)];
+    const uint32_t index = tuner->fixed ? TIMED_CALLS : store_trials->calls++ % (TIMED_CALLS + SETTLED_CALLS);
     const bool timed = index < TIMED_CALLS, others = timed && index >= INLAY_EPOCH_CALLS;
-    const uint32_t stores = epochs->stores;
+    const uint32_t stores = store_trials->stores;
     if (stores != INLAY_STORES_AUTOMATIC)
         streams = stores == INLAY_STORES_STREAMED;
-    return (struct inlay_epoch_call){
-        .learner = learner,
-        .epochs = epochs,
+    return (struct inlay_store_trial_call){
+        .tuner = tuner,
+        .store_trials = store_trials,
         .bytes = bytes,
         .index = index,
         .timed = timed,
@@ -326,9 +328,9 @@ struct inlay_epoch_call inlay_epoch_begin(struct inlay_learner *learner, size_t 
  */
 static uint32_t reading_ticks_per_mib(const struct inlay_written *output)
 {
-    const size_t line = 64, row_bytes = inlay_least(output->row_bytes, INLAY_EPOCH_PIECE_BYTES);
+    const size_t line = 64, row_bytes = inlay_min(output->row_bytes, INLAY_EPOCH_PIECE_BYTES);
     const size_t apart = output->rows / INLAY_EPOCH_PIECES;
-    const size_t rows = inlay_most(inlay_least(INLAY_EPOCH_PIECE_BYTES / row_bytes, apart), 1);
+    const size_t rows = inlay_max(inlay_min(INLAY_EPOCH_PIECE_BYTES / row_bytes, apart), 1);
     const uint64_t begin = inlay_ticks();
     for (size_t piece = 0; piece < INLAY_EPOCH_PIECES; piece++)
         for (size_t row = piece * apart; row < piece * apart + rows; row++) {
@@ -339,53 +341,53 @@ static uint32_t reading_ticks_per_mib(const struct inlay_written *output)
     return ticks_per_mib(inlay_ticks() - begin, INLAY_EPOCH_PIECES * rows * row_bytes);
 }
 
-void inlay_epoch_end(const struct inlay_epoch_call *call, const struct inlay_written *output)
+void inlay_store_trial_end(const struct inlay_store_trial_call *call, const struct inlay_written *output)
 {
     const uint64_t ticks = inlay_ticks() - call->begin;
     if (call->index % INLAY_EPOCH_CALLS >= INLAY_EPOCH_SKIPPED)
-        add_sample(&call->epochs->arms[call->streams],
+        add_sample(&call->store_trials->candidates[call->streams],
                    ticks_per_mib(ticks, call->bytes) + reading_ticks_per_mib(output));
     if (call->index < 2 * INLAY_EPOCH_CALLS - 1)
         return;
-    const inlay_stores faster = faster_stores(call->epochs);
+    const inlay_stores faster = faster_stores(call->store_trials);
     if (faster == INLAY_STORES_AUTOMATIC)
-        call->epochs->calls = 0; /* time them again */
+        call->store_trials->calls = 0; /* time them again */
     else
-        call->epochs->stores = faster;
+        call->store_trials->stores = faster;
     /* The fastest prefetch was found with the previous stores, which this call doesn't use. */
     const bool changed = faster == (call->streams ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED);
     for (int lone = 0; lone < 2 && changed; lone++)
         for (int computes = 0; computes < 2; computes++)
-            forget_others(&call->learner->classes[class_of(call->bytes, lone == 1)], computes == 1);
+            forget_others(&call->tuner->classes[class_of(call->bytes, lone == 1)], computes == 1);
 }
 
-/* ---- What was learnt -------------------------------------------------------------------------------------------- */
+/* ---- What was learned -------------------------------------------------------------------------------------------- */
 
-void inlay_learner_begin(struct inlay_learner *learner, const inlay_learnt *learnt)
+void inlay_tuner_begin(struct inlay_tuner *tuner, const inlay_tuning_state *state)
 {
-    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
-        if (learnt->samples[i] > 0) {
-            learner->classes[i].samples = learnt->samples[i];
-            learner->classes[i].best[learnt->computes[i]] = learnt->prefetch[i];
-            learner->classes[i].computes = learnt->computes[i] ? COMPUTES_YES : COMPUTES_NO;
+    for (int i = 0; i < INLAY_TUNING_CALL_CLASSES; i++)
+        if (state->samples[i] > 0) {
+            tuner->classes[i].samples = state->samples[i];
+            tuner->classes[i].best[state->computes[i]] = state->prefetch[i];
+            tuner->classes[i].computes = state->computes[i] ? COMPUTES_YES : COMPUTES_NO;
         }
-    for (int i = 0; i < INLAY_LEARNT_SIZES; i++)
-        if (learnt->stores[i] != INLAY_STORES_AUTOMATIC) {
-            learner->epochs[i].stores = learnt->stores[i];
-            learner->epochs[i].calls = 2 * INLAY_EPOCH_CALLS;
+    for (int i = 0; i < INLAY_TUNING_OUTPUT_CLASSES; i++)
+        if (state->stores[i] != INLAY_STORES_AUTOMATIC) {
+            tuner->store_trials[i].stores = state->stores[i];
+            tuner->store_trials[i].calls = 2 * INLAY_EPOCH_CALLS;
         }
 }
 
-void inlay_learner_read(const struct inlay_learner *learner, inlay_learnt *learnt)
+void inlay_tuner_read(const struct inlay_tuner *tuner, inlay_tuning_state *state)
 {
-    *learnt = (inlay_learnt){.size = sizeof *learnt};
-    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++) {
-        const struct inlay_class *class = &learner->classes[i];
+    *state = (inlay_tuning_state){.size = sizeof *state};
+    for (int i = 0; i < INLAY_TUNING_CALL_CLASSES; i++) {
+        const struct inlay_class *class = &tuner->classes[i];
         const bool computes = class->computes == COMPUTES_YES;
-        learnt->prefetch[i] = (uint8_t)(class->best[computes]);
-        learnt->computes[i] = computes;
-        learnt->samples[i] = class->samples;
+        state->prefetch[i] = (uint8_t)(class->best[computes]);
+        state->computes[i] = computes;
+        state->samples[i] = class->samples;
     }
-    for (int i = 0; i < INLAY_LEARNT_SIZES; i++)
-        learnt->stores[i] = (uint8_t)learner->epochs[i].stores;
+    for (int i = 0; i < INLAY_TUNING_OUTPUT_CLASSES; i++)
+        state->stores[i] = (uint8_t)tuner->store_trials[i].stores;
 }

@@ -7,12 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline size_t inlay_least(size_t a, size_t b)
+static inline size_t inlay_min(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-static inline size_t inlay_most(size_t a, size_t b)
+static inline size_t inlay_max(size_t a, size_t b)
 {
     return a > b ? a : b;
 }

@@ -21,7 +21,7 @@
 
 enum { VEC_BYTES = VEC_LEN * sizeof(float), VEC_DOUBLES = VEC_LEN / 2 };
 
-/* The unit of loads and stores in tiles with narrow_moves. */
+/* The unit of loads and stores in tiles with narrow_transfers. */
 #ifndef SPAN_LEN
 #define SPAN_LEN VEC_LEN
 typedef vec span;

@@ -143,7 +143,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
         }
     tile.out = out_at;
     tile.stream = shape->stream;
-    tile.narrow_moves = true; /* of float32; test_embed has the others */
+    tile.narrow_transfers = true; /* of float32; test_embed has the others */
     tested->embed(&tile);
     count_checks(COUNT * shape->columns);
     for (size_t i = 0; i < COUNT; i++)
@@ -268,7 +268,7 @@ END_TEST
 static void expect_values(const char *what, inlay_table view, const float *wanted)
 {
     static float got[65536];
-    dequantise(&view, got);
+    dequantize(&view, got);
     for (size_t i = 0; i < view.dim; i++)
         EXPECT(same_float(got[i], wanted[i]), "%s: column %zu is %a, not %a", what, i, (double)got[i],
                (double)wanted[i]);
@@ -375,7 +375,7 @@ START_TEST(groups_of_bytes_and_4_bit_floats)
         bytes[i] = (unsigned char)(i * 4 + 1);
     for (int with = 0; with < 2; with++)
         for (int is_signed = 0; is_signed < 2; is_signed++) {
-            inlay_table view = inlay_table_of(is_signed ? INLAY_I8_GROUPED : INLAY_U8_GROUPED, bytes, 1, 64, 64);
+            inlay_table view = inlay_table_view(is_signed ? INLAY_I8_GROUPED : INLAY_U8_GROUPED, bytes, 1, 64, 64);
             view.group = 32;
             view.scales = scales;
             view.zeros = with ? zeros : NULL;
@@ -390,7 +390,7 @@ START_TEST(groups_of_bytes_and_4_bit_floats)
         nibbles[i / 2] = (unsigned char)(i % 2 ? nibbles[i / 2] | q << 4 : q);
         wanted[i] = numbers[q] * scales[i / 16];
     }
-    inlay_table view = inlay_table_of(INLAY_E2M1_F32, nibbles, 1, 48, 24);
+    inlay_table view = inlay_table_view(INLAY_E2M1_F32, nibbles, 1, 48, 24);
     view.scales = scales;
     expect_values("4-bit floats", view, wanted);
 }
@@ -439,7 +439,7 @@ START_TEST(zero_points_of_rows)
                                   inlay_table_u4_grouped_flat(data, scales, flat, 3, 96, 32)};
     for (int i = 0; i < 2; i++) {
         float got[3 * 96];
-        dequantise(&views[i], got);
+        dequantize(&views[i], got);
         for (int column = 0; column < 3 * 96; column++)
             EXPECT(got[column] == (float)-(column / 32 + 1), "view %d, column %d is %a", i, column,
                    (double)got[column]);
@@ -504,7 +504,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(argc, argv, "quantised", NULL, NULL, every_length_against_both_guard_pages,
+    return RUN_TESTS(argc, argv, "quantized", NULL, NULL, every_length_against_both_guard_pages,
                      every_length_at_every_alignment, outputs_of_16_bits_round_as_scalar_does, every_pattern_of_16_bits,
                      every_byte, bytes_by_hand, groups_of_bytes_and_4_bit_floats, e4m3_becomes_bfloat16,
                      scales_of_4_bit_floats, zero_points_of_rows);

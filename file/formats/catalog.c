@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The catalogue. Arrays grow by doubling and strings are allocated in chunks, so memory is bounded by a small multiple
+ * The catalog. Arrays grow by doubling and strings are allocated in chunks, so memory is bounded by a small multiple
  * of the headers' size, regardless of the counts that they state.
  */
-#include "formats/catalogue.h"
+#include "formats/catalog.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,56 +18,56 @@ struct inlay_chunk {
     int64_t memory[];
 };
 
-enum { CHUNK_BYTES = 1 << 14, MOST_CHUNK_BYTES = 1 << 20 };
+enum { CHUNK_BYTES = 1 << 14, MAX_CHUNK_BYTES = 1 << 20 };
 
-void inlay_catalogue_release(struct inlay_catalogue *catalogue)
+void inlay_catalog_release(struct inlay_catalog *catalog)
 {
-    for (struct inlay_chunk *chunk = catalogue->chunks, *next; chunk != NULL; chunk = next) {
+    for (struct inlay_chunk *chunk = catalog->chunks, *next; chunk != NULL; chunk = next) {
         next = chunk->next;
         free(chunk);
     }
-    free(catalogue->tensors);
-    free(catalogue->by_name);
-    free(catalogue->values);
-    free(catalogue->opened);
-    *catalogue = (struct inlay_catalogue){0};
+    free(catalog->tensors);
+    free(catalog->by_name);
+    free(catalog->values);
+    free(catalog->opened);
+    *catalog = (struct inlay_catalog){0};
 }
 
-static void *no_memory(struct inlay_catalogue *catalogue)
+static void *no_memory(struct inlay_catalog *catalog)
 {
-    inlay_file_fail_memory(catalogue->error, catalogue->path);
+    inlay_file_fail_memory(catalog->error, catalog->path);
     return NULL;
 }
 
 /* Allocates memory, aligned to a power of two. */
-static void *cut(struct inlay_catalogue *catalogue, size_t bytes, size_t alignment)
+static void *cut(struct inlay_catalog *catalog, size_t bytes, size_t alignment)
 {
-    struct inlay_chunk *chunk = catalogue->chunks;
+    struct inlay_chunk *chunk = catalog->chunks;
     if (bytes > SIZE_MAX / 4)
-        return no_memory(catalogue);
+        return no_memory(catalog);
     size_t at = chunk != NULL ? (chunk->used + alignment - 1) / alignment * alignment : 0;
     if (chunk == NULL || at > chunk->room || bytes > chunk->room - at) {
-        size_t room = chunk == NULL ? CHUNK_BYTES : chunk->room < MOST_CHUNK_BYTES ? chunk->room * 2 : MOST_CHUNK_BYTES;
+        size_t room = chunk == NULL ? CHUNK_BYTES : chunk->room < MAX_CHUNK_BYTES ? chunk->room * 2 : MAX_CHUNK_BYTES;
         room = bytes > room ? bytes : room;
         chunk = malloc(sizeof *chunk + room);
         if (chunk == NULL)
-            return no_memory(catalogue);
-        *chunk = (struct inlay_chunk){catalogue->chunks, 0, room};
-        catalogue->chunks = chunk;
+            return no_memory(catalog);
+        *chunk = (struct inlay_chunk){catalog->chunks, 0, room};
+        catalog->chunks = chunk;
         at = 0;
     }
     chunk->used = at + bytes;
     return (char *)chunk->memory + at;
 }
 
-void *inlay_catalogue_memory(struct inlay_catalogue *catalogue, size_t bytes)
+void *inlay_catalog_memory(struct inlay_catalog *catalog, size_t bytes)
 {
-    return cut(catalogue, bytes, sizeof(int64_t));
+    return cut(catalog, bytes, sizeof(int64_t));
 }
 
-char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text text)
+char *inlay_catalog_text(struct inlay_catalog *catalog, struct inlay_text text)
 {
-    char *copy = cut(catalogue, text.size < SIZE_MAX ? text.size + 1 : SIZE_MAX, 1);
+    char *copy = cut(catalog, text.size < SIZE_MAX ? text.size + 1 : SIZE_MAX, 1);
     if (copy == NULL)
         return NULL;
     if (text.size > 0)
@@ -76,26 +76,25 @@ char *inlay_catalogue_text(struct inlay_catalogue *catalogue, struct inlay_text 
     return copy;
 }
 
-struct inlay_text inlay_catalogue_string(struct inlay_catalogue *catalogue, const char *prefix,
-                                         struct inlay_text string)
+struct inlay_text inlay_catalog_string(struct inlay_catalog *catalog, const char *prefix, struct inlay_text string)
 {
     const size_t before = strlen(prefix);
-    char *copy = cut(catalogue, before + string.size + 1, 1);
+    char *copy = cut(catalog, before + string.size + 1, 1);
     if (copy == NULL)
         return (struct inlay_text){NULL, 0};
     memcpy(copy, prefix, before);
     const size_t size = before + inlay_json_decode(string, copy + before);
     copy[size] = '\0';
-    catalogue->chunks->used -= before + string.size - size;
+    catalog->chunks->used -= before + string.size - size;
     return (struct inlay_text){copy, size};
 }
 
 /* Makes room for one more element of a doubling array, and returns the array; null if allocation fails or it already
    has `most` elements. */
-static void *grow(struct inlay_catalogue *catalogue, void *array, size_t count, size_t *room, size_t bytes, size_t most)
+static void *grow(struct inlay_catalog *catalog, void *array, size_t count, size_t *room, size_t bytes, size_t most)
 {
     if (count == most) {
-        inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_LIMIT, catalogue->path, NULL,
+        inlay_file_fail(catalog->error, INLAY_FILE_ERROR_LIMIT, catalog->path, NULL,
                         "it has more than %d tensors or %d values", INLAY_MOST_TENSORS, INLAY_MOST_VALUES);
         return NULL;
     }
@@ -104,52 +103,52 @@ static void *grow(struct inlay_catalogue *catalogue, void *array, size_t count, 
     size_t larger = *room == 0 ? 16 : *room * 2;
     void *moved = larger <= SIZE_MAX / bytes ? realloc(array, larger * bytes) : NULL;
     if (moved == NULL)
-        return no_memory(catalogue);
+        return no_memory(catalog);
     *room = larger;
     return moved;
 }
 
-bool inlay_catalogue_add_tensor(struct inlay_catalogue *catalogue, const inlay_file_tensor *tensor)
+bool inlay_catalog_add_tensor(struct inlay_catalog *catalog, const inlay_file_tensor *tensor)
 {
-    inlay_file_tensor *tensors = grow(catalogue, catalogue->tensors, catalogue->tensor_count, &catalogue->tensor_room,
+    inlay_file_tensor *tensors = grow(catalog, catalog->tensors, catalog->tensor_count, &catalog->tensor_room,
                                       sizeof *tensors, INLAY_MOST_TENSORS);
     if (tensors == NULL)
         return false;
-    catalogue->tensors = tensors;
-    tensors[catalogue->tensor_count++] = *tensor;
+    catalog->tensors = tensors;
+    tensors[catalog->tensor_count++] = *tensor;
     return true;
 }
 
-bool inlay_catalogue_add_value(struct inlay_catalogue *catalogue, const inlay_file_value *value)
+bool inlay_catalog_add_value(struct inlay_catalog *catalog, const inlay_file_value *value)
 {
-    inlay_file_value *values = grow(catalogue, catalogue->values, catalogue->value_count, &catalogue->value_room,
-                                    sizeof *values, INLAY_MOST_VALUES);
+    inlay_file_value *values =
+        grow(catalog, catalog->values, catalog->value_count, &catalog->value_room, sizeof *values, INLAY_MOST_VALUES);
     if (values == NULL)
         return false;
-    catalogue->values = values;
-    values[catalogue->value_count] = *value;
-    values[catalogue->value_count++].reserved = (uint32_t)catalogue->opened_count; /* until inlay_catalogue_finish() */
+    catalog->values = values;
+    values[catalog->value_count] = *value;
+    values[catalog->value_count++].reserved = (uint32_t)catalog->opened_count; /* until inlay_catalog_finish() */
     return true;
 }
 
-bool inlay_catalogue_add_opened(struct inlay_catalogue *catalogue, const inlay_file_opened *file)
+bool inlay_catalog_add_opened(struct inlay_catalog *catalog, const inlay_file_opened *file)
 {
     inlay_file_opened *opened =
-        grow(catalogue, catalogue->opened, catalogue->opened_count, &catalogue->opened_room, sizeof *opened, SIZE_MAX);
+        grow(catalog, catalog->opened, catalog->opened_count, &catalog->opened_room, sizeof *opened, SIZE_MAX);
     if (opened == NULL)
         return false;
-    catalogue->opened = opened;
-    opened[catalogue->opened_count++] = *file;
+    catalog->opened = opened;
+    opened[catalog->opened_count++] = *file;
     return true;
 }
 
-bool inlay_catalogue_fail_json(const struct inlay_catalogue *catalogue, const struct inlay_json *json, const char *name,
-                               const char *of)
+bool inlay_catalog_fail_json(const struct inlay_catalog *catalog, const struct inlay_json *json, const char *name,
+                             const char *of)
 {
-    char repeated[sizeof catalogue->error->name + 1] = "";
+    char repeated[sizeof catalog->error->name + 1] = "";
     if (json->repeated.size > 0)
         snprintf(repeated, sizeof repeated, "%.*s", (int)json->repeated.size, json->repeated.bytes);
-    return inlay_file_fail(catalogue->error, json->status, catalogue->path, name != NULL ? name : repeated,
+    return inlay_file_fail(catalog->error, json->status, catalog->path, name != NULL ? name : repeated,
                            "%s at byte %td%s", json->problem, json->at - json->begin, of);
 }
 
@@ -176,25 +175,25 @@ static int compare_values(const void *a, const void *b)
     return keys != 0 ? keys : (first->reserved > second->reserved) - (first->reserved < second->reserved);
 }
 
-bool inlay_catalogue_place_tensors(struct inlay_catalogue *catalogue, const struct inlay_source *source, uint64_t data,
-                                   uint64_t alignment, bool to_end)
+bool inlay_catalog_place_tensors(struct inlay_catalog *catalog, const struct inlay_source *source, uint64_t data,
+                                 uint64_t alignment, bool to_end)
 {
-    const size_t count = catalogue->tensor_count - catalogue->placed_tensors;
+    const size_t count = catalog->tensor_count - catalog->placed_tensors;
     const uint64_t size = source->size;
     uint64_t end = 0; /* of the tensors so far, counted from `data` as offsets are */
     if (count > 0)
-        qsort(catalogue->tensors + catalogue->placed_tensors, count, sizeof *catalogue->tensors, compare_data);
-    for (; catalogue->placed_tensors < catalogue->tensor_count; catalogue->placed_tensors++) {
-        inlay_file_tensor *tensor = &catalogue->tensors[catalogue->placed_tensors];
+        qsort(catalog->tensors + catalog->placed_tensors, count, sizeof *catalog->tensors, compare_data);
+    for (; catalog->placed_tensors < catalog->tensor_count; catalog->placed_tensors++) {
+        inlay_file_tensor *tensor = &catalog->tensors[catalog->placed_tensors];
         const uint64_t offset = (uint64_t)((const unsigned char *)tensor->data - source->bytes);
         const uint64_t next = (end + alignment - 1) / alignment * alignment;
         if (data > size || offset > size - data || tensor->bytes > size - data - offset)
-            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_TRUNCATED, source->path, tensor->name,
+            return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_TRUNCATED, source->path, tensor->name,
                                    "its %llu bytes from byte %llu of the data on reach behind the end of the file",
                                    (unsigned long long)tensor->bytes, (unsigned long long)offset);
         if (offset != next)
             return inlay_file_fail(
-                catalogue->error, INLAY_FILE_ERROR_RANGE, source->path, tensor->name,
+                catalog->error, INLAY_FILE_ERROR_RANGE, source->path, tensor->name,
                 "its data begin at byte %llu of the file, %s byte %llu, where the tensor before it ends",
                 (unsigned long long)data + offset, offset < next ? "before" : "behind",
                 (unsigned long long)data + next);
@@ -203,7 +202,7 @@ bool inlay_catalogue_place_tensors(struct inlay_catalogue *catalogue, const stru
         end = offset + tensor->bytes;
     }
     if (to_end && data + end != size)
-        return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_RANGE, source->path, NULL,
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_RANGE, source->path, NULL,
                                "its tensors end at byte %llu and the file at byte %zu", (unsigned long long)data + end,
                                source->size);
     return true;
@@ -211,93 +210,92 @@ bool inlay_catalogue_place_tensors(struct inlay_catalogue *catalogue, const stru
 
 /* Sorts the values of all files, and rejects a key that occurs twice in one of them. If several files have a key, the
    first one's value is kept. */
-static bool sort_values(struct inlay_catalogue *catalogue)
+static bool sort_values(struct inlay_catalog *catalog)
 {
-    inlay_file_value *values = catalogue->values;
-    size_t count = catalogue->value_count, kept = 0;
+    inlay_file_value *values = catalog->values;
+    size_t count = catalog->value_count, kept = 0;
     if (count > 0)
         qsort(values, count, sizeof *values, compare_values);
     for (size_t i = 0; i < count; i++) {
         const bool repeats = i > 0 && strcmp(values[i - 1].key, values[i].key) == 0;
         if (repeats && values[i - 1].reserved == values[i].reserved)
-            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_DUPLICATE,
-                                   catalogue->opened[values[i].reserved - 1].path, values[i].key,
+            return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_DUPLICATE,
+                                   catalog->opened[values[i].reserved - 1].path, values[i].key,
                                    "this key of the metadata is there twice");
         if (!repeats)
             values[kept++] = values[i];
     }
     for (size_t i = 0; i < kept; i++)
         values[i].reserved = 0;
-    catalogue->value_count = kept;
+    catalog->value_count = kept;
     return true;
 }
 
-bool inlay_catalogue_finish(struct inlay_catalogue *catalogue)
+bool inlay_catalog_finish(struct inlay_catalog *catalog)
 {
-    size_t count = catalogue->tensor_count;
-    if (!sort_values(catalogue))
+    size_t count = catalog->tensor_count;
+    if (!sort_values(catalog))
         return false;
-    catalogue->by_name = malloc((count + 1) * sizeof *catalogue->by_name);
-    if (catalogue->by_name == NULL)
-        return inlay_file_fail_memory(catalogue->error, NULL);
+    catalog->by_name = malloc((count + 1) * sizeof *catalog->by_name);
+    if (catalog->by_name == NULL)
+        return inlay_file_fail_memory(catalog->error, NULL);
     for (size_t i = 0; i < count; i++)
-        catalogue->by_name[i] = &catalogue->tensors[i];
-    catalogue->name_count = count;
-    qsort(catalogue->by_name, count, sizeof *catalogue->by_name, compare_names);
+        catalog->by_name[i] = &catalog->tensors[i];
+    catalog->name_count = count;
+    qsort(catalog->by_name, count, sizeof *catalog->by_name, compare_names);
     for (size_t i = 1; i < count; i++) {
-        const inlay_file_tensor *tensor = catalogue->by_name[i];
-        if (strcmp(catalogue->by_name[i - 1]->name, tensor->name) == 0)
-            return inlay_file_fail(catalogue->error, INLAY_FILE_ERROR_DUPLICATE, tensor->path, tensor->name,
+        const inlay_file_tensor *tensor = catalog->by_name[i];
+        if (strcmp(catalog->by_name[i - 1]->name, tensor->name) == 0)
+            return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_DUPLICATE, tensor->path, tensor->name,
                                    "two tensors have this name");
     }
     return true;
 }
 
-bool inlay_catalogue_add_absent(struct inlay_catalogue *catalogue, inlay_file_tensor *absent, size_t count)
+bool inlay_catalog_add_absent(struct inlay_catalog *catalog, inlay_file_tensor *absent, size_t count)
 {
-    const size_t present = catalogue->name_count;
+    const size_t present = catalog->name_count;
     const inlay_file_tensor **names =
-        realloc(catalogue->by_name, (present + count + 1) * sizeof(const inlay_file_tensor *));
+        realloc(catalog->by_name, (present + count + 1) * sizeof(const inlay_file_tensor *));
     if (names == NULL)
-        return inlay_file_fail_memory(catalogue->error, NULL);
-    catalogue->by_name = names;
+        return inlay_file_fail_memory(catalog->error, NULL);
+    catalog->by_name = names;
     size_t added = present;
     for (size_t i = 0; i < count; i++) {
         const inlay_file_tensor *key = &absent[i];
         const inlay_file_tensor **other =
             bsearch(&key, names, present, sizeof(const inlay_file_tensor *), compare_names);
-        absent[i].bytes = other != NULL ? (uint64_t)(*other - catalogue->tensors) + 1 : 0;
+        absent[i].bytes = other != NULL ? (uint64_t)(*other - catalog->tensors) + 1 : 0;
         *(other != NULL ? other : &names[added++]) = key;
     }
-    catalogue->name_count = added;
+    catalog->name_count = added;
     qsort(names, added, sizeof(const inlay_file_tensor *), compare_names);
     return true;
 }
 
-bool inlay_catalogue_check(const inlay_file_tensor *tensor, inlay_file_error *error)
+bool inlay_catalog_check(const inlay_file_tensor *tensor, inlay_file_error *error)
 {
     return tensor->data != NULL ||
            inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, tensor->path, tensor->name,
                            "the index says that this file holds it, and the file %s", tensor->type);
 }
 
-const inlay_file_tensor *inlay_catalogue_tensor(const struct inlay_catalogue *catalogue, const char *name)
+const inlay_file_tensor *inlay_catalog_tensor(const struct inlay_catalog *catalog, const char *name)
 {
     inlay_file_tensor wanted = {.name = name};
     const inlay_file_tensor *key = &wanted;
     const inlay_file_tensor **found = NULL;
     if (name != NULL)
-        found =
-            bsearch(&key, catalogue->by_name, catalogue->name_count, sizeof(const inlay_file_tensor *), compare_names);
+        found = bsearch(&key, catalog->by_name, catalog->name_count, sizeof(const inlay_file_tensor *), compare_names);
     return found != NULL ? *found : NULL;
 }
 
-size_t inlay_catalogue_first(const struct inlay_catalogue *catalogue, const char *prefix, size_t size)
+size_t inlay_catalog_first(const struct inlay_catalog *catalog, const char *prefix, size_t size)
 {
-    size_t first = 0, end = catalogue->name_count;
+    size_t first = 0, end = catalog->name_count;
     while (first < end) {
         const size_t middle = first + (end - first) / 2;
-        if (strncmp(catalogue->by_name[middle]->name, prefix, size) < 0)
+        if (strncmp(catalog->by_name[middle]->name, prefix, size) < 0)
             first = middle + 1;
         else
             end = middle;
@@ -305,17 +303,17 @@ size_t inlay_catalogue_first(const struct inlay_catalogue *catalogue, const char
     return first;
 }
 
-const inlay_file_value *inlay_catalogue_value(const struct inlay_catalogue *catalogue, const char *key)
+const inlay_file_value *inlay_catalog_value(const struct inlay_catalog *catalog, const char *key)
 {
     const inlay_file_value wanted = {.key = key};
-    const size_t count = catalogue->value_count;
-    return count > 0 ? bsearch(&wanted, catalogue->values, count, sizeof wanted, compare_values) : NULL;
+    const size_t count = catalog->value_count;
+    return count > 0 ? bsearch(&wanted, catalog->values, count, sizeof wanted, compare_values) : NULL;
 }
 
-const inlay_file_value *inlay_catalogue_last_value(const struct inlay_catalogue *catalogue, const char *key)
+const inlay_file_value *inlay_catalog_last_value(const struct inlay_catalog *catalog, const char *key)
 {
-    const inlay_file_value *values = catalogue->values;
-    for (size_t n = catalogue->value_count; n > 0 && values[n - 1].reserved == catalogue->opened_count; n--)
+    const inlay_file_value *values = catalog->values;
+    for (size_t n = catalog->value_count; n > 0 && values[n - 1].reserved == catalog->opened_count; n--)
         if (strcmp(values[n - 1].key, key) == 0)
             return &values[n - 1];
     return NULL;

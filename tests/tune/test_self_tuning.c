@@ -9,10 +9,10 @@
 
 #include "base/ticks.h"
 #include "dispatch/cpu.h"
-#include "layer/describe.h"
 #include "layer/handle.h"
 #include "layer/plan.h"
-#include "learn/learner.h"
+#include "layer/validate.h"
+#include "tune/tuner.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -63,29 +63,29 @@ static void forward(const inlay_layer *layer, size_t sequences, size_t length, f
     ck_assert_int_eq(inlay_forward(layer, &batch, out, DIM * sizeof(float), with, NULL), INLAY_OK);
 }
 
-static inlay_learnt learnt_of(const inlay_layer *layer)
+static inlay_tuning_state state_of(const inlay_layer *layer)
 {
-    inlay_learnt learnt = {.size = sizeof learnt};
-    ck_assert_int_eq(inlay_layer_learnt(layer, &learnt), INLAY_OK);
-    return learnt;
+    inlay_tuning_state state = {.size = sizeof state};
+    ck_assert_int_eq(inlay_layer_tuning_state(layer, &state), INLAY_OK);
+    return state;
 }
 
 static uint32_t samples_of(const inlay_layer *layer)
 {
-    const inlay_learnt learnt = learnt_of(layer);
+    const inlay_tuning_state state = state_of(layer);
     uint32_t samples = 0;
-    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
-        samples += learnt.samples[i];
+    for (int i = 0; i < INLAY_TUNING_CALL_CLASSES; i++)
+        samples += state.samples[i];
     return samples;
 }
 
 /* Many calls of every class: while strategies, sources and stores are tried, and after. */
-START_TEST(bits_stay_while_learning)
+START_TEST(bits_stay_while_tuning)
 {
     static const size_t shapes[][2] = {{1, 128}, {4, 64}, {1, 1024}, {8, 128}, {1, 4096}, {16, 256}};
-    fixture.spec.learning = INLAY_LEARNING_OFF;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_OFF;
     inlay_layer *off = make_layer_of(&fixture.spec);
-    fixture.spec.learning = INLAY_LEARNING_ON;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_ON;
     inlay_layer *on = make_layer_of(&fixture.spec);
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const size_t bytes = shapes[s][0] * shapes[s][1] * DIM * sizeof(float);
@@ -98,11 +98,11 @@ START_TEST(bits_stay_while_learning)
                    done);
         }
     }
-    const inlay_learnt learnt = learnt_of(on);
-    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++)
-        EXPECT(learnt.samples[i] > 0, "class %d has learnt nothing", i);
-    EXPECT((learnt.stores[2] != INLAY_STORES_AUTOMATIC) == tested->streams, "stores %d of 16 MiB", learnt.stores[2]);
-    EXPECT(samples_of(off) == 0, "a layer that does not learn has %u samples", samples_of(off));
+    const inlay_tuning_state state = state_of(on);
+    for (int i = 0; i < INLAY_TUNING_CALL_CLASSES; i++)
+        EXPECT(state.samples[i] > 0, "class %d has no samples", i);
+    EXPECT((state.stores[2] != INLAY_STORES_AUTOMATIC) == tested->streams, "stores %d of 16 MiB", state.stores[2]);
+    EXPECT(samples_of(off) == 0, "a layer without self-tuning has %u samples", samples_of(off));
     inlay_layer_destroy(on);
     inlay_layer_destroy(off);
 }
@@ -111,9 +111,9 @@ END_TEST
 /* Every strategy and source, fixed by a tuning: nothing is tuned. */
 START_TEST(tunings_are_obeyed)
 {
-    fixture.spec.learning = INLAY_LEARNING_OFF;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_OFF;
     inlay_layer *off = make_layer_of(&fixture.spec);
-    fixture.spec.learning = INLAY_LEARNING_ON;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_ON;
     for (int prefetch = 0; prefetch < INLAY_STRATEGIES; prefetch++)
         for (int computes = 0; computes < 2; computes++) {
             inlay_tuning tuning = inlay_tuning_default();
@@ -134,7 +134,7 @@ START_TEST(tunings_are_obeyed)
                                                    sizeof text),
                              INLAY_OK);
             EXPECT((strstr(text, "positions: computed") != NULL) == (computes && tested->lanes > 0), "%s", text);
-            EXPECT(samples_of(layer) == 0, "a layer with a tuning has learnt");
+            EXPECT(samples_of(layer) == 0, "a layer with a tuning took samples");
             inlay_layer_destroy(layer);
         }
     fixture.spec.tuning = NULL;
@@ -146,7 +146,7 @@ END_TEST
 static bool has_samples(const struct inlay_class *class, int source)
 {
     const uint32_t best = class->best[source];
-    return class->arms[source][best].count >= INLAY_LEARN_SAMPLES;
+    return class->candidates[source][best].count >= INLAY_TUNE_SAMPLES;
 }
 
 /* Each look takes as long as the one before, as on a machine without other work. */
@@ -159,7 +159,7 @@ static uint64_t steady_clock(void)
 /* Rows of many pairs are computed in pieces: even a few hundred tokens give samples of both sources. */
 START_TEST(wide_rows_give_samples_of_both_sources)
 {
-    enum { WIDE = 4096, WORDS = 300, MOST_CALLS = 1000 };
+    enum { WIDE = 4096, WORDS = 300, MAX_CALLS = 1000 };
     inlay_ticks_use(steady_clock);
     static const struct inlay_cpu reads_first = {.compute_bytes = 1 << 30, .short_rows = INLAY_PREFETCH_NONE};
     const struct inlay_cpu *const before = inlay_cpu();
@@ -177,9 +177,9 @@ START_TEST(wide_rows_give_samples_of_both_sources)
         atomic_store(&inlay_cpu_found, computes ? before : &reads_first);
         inlay_layer *layer = make_layer_of(&spec);
         bool both = false;
-        for (int call = 0; call < (tested->fma ? MOST_CALLS : 1) && !both; call++) {
+        for (int call = 0; call < (tested->fma ? MAX_CALLS : 1) && !both; call++) {
             ck_assert_int_eq(inlay_forward(layer, &batch, fixture.out[0], WIDE * sizeof(float), NULL, NULL), INLAY_OK);
-            both = has_samples(&layer->learnt.classes[4], 0) && has_samples(&layer->learnt.classes[4], 1);
+            both = has_samples(&layer->own_tuner.classes[4], 0) && has_samples(&layer->own_tuner.classes[4], 1);
         }
         EXPECT(both || !tested->fma, "begins with %d: no samples of one source", computes);
         inlay_layer_destroy(layer);
@@ -191,17 +191,17 @@ START_TEST(wide_rows_give_samples_of_both_sources)
 END_TEST
 
 /* A layer with self-tuning off uses the given state, and does not change it. */
-START_TEST(what_was_learnt_can_be_kept)
+START_TEST(tuning_states_can_be_saved)
 {
-    inlay_learnt learnt = {.size = sizeof learnt};
-    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++) {
-        learnt.samples[i] = 1;
-        learnt.prefetch[i] = INLAY_PREFETCH_NONE;
+    inlay_tuning_state state = {.size = sizeof state};
+    for (int i = 0; i < INLAY_TUNING_CALL_CLASSES; i++) {
+        state.samples[i] = 1;
+        state.prefetch[i] = INLAY_PREFETCH_NONE;
     }
-    for (int i = 0; i < INLAY_LEARNT_SIZES; i++)
-        learnt.stores[i] = INLAY_STORES_STREAMED;
-    fixture.spec.learnt = &learnt;
-    fixture.spec.learning = INLAY_LEARNING_OFF;
+    for (int i = 0; i < INLAY_TUNING_OUTPUT_CLASSES; i++)
+        state.stores[i] = INLAY_STORES_STREAMED;
+    fixture.spec.tuning_state = &state;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_OFF;
     inlay_layer *layer = make_layer_of(&fixture.spec);
     const inlay_batch batch = inlay_batch_i32(fixture.ids, 2, 1024, 1);
     char text[2000];
@@ -210,53 +210,53 @@ START_TEST(what_was_learnt_can_be_kept)
     ck_assert_int_eq(
         inlay_forward_explain(layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL, text, sizeof text),
         INLAY_OK);
-    EXPECT(strstr(text, "prefetch:  none: what the layer has learnt") != NULL &&
+    EXPECT(strstr(text, "prefetch:  none: picked by self-tuning") != NULL &&
                (tested->streams == (strstr(text, "stores:    non-temporal") != NULL)),
            "%s", text);
-    const inlay_learnt after = learnt_of(layer);
-    EXPECT(memcmp(&after, &learnt, sizeof learnt) == 0, "it has learnt");
+    const inlay_tuning_state after = state_of(layer);
+    EXPECT(memcmp(&after, &state, sizeof state) == 0, "it took samples");
     inlay_layer_destroy(layer);
-    fixture.spec.learnt = NULL;
-    fixture.spec.learning = INLAY_LEARNING_ON;
+    fixture.spec.tuning_state = NULL;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_ON;
 }
 END_TEST
 
 /* Tuning state initializes another layer, and invalid state is rejected. */
-START_TEST(what_was_learnt_is_given_on)
+START_TEST(tuning_states_can_be_passed_on)
 {
-    inlay_learnt learnt = {.size = sizeof learnt};
-    for (int i = 0; i < INLAY_LEARNT_CLASSES; i++) {
-        learnt.samples[i] = 1;
-        learnt.prefetch[i] = (uint8_t)(i < 3 ? INLAY_PREFETCH_L2_ROWS_16 : INLAY_PREFETCH_L1_BESIDE_2);
-        learnt.computes[i] = i >= 3;
+    inlay_tuning_state state = {.size = sizeof state};
+    for (int i = 0; i < INLAY_TUNING_CALL_CLASSES; i++) {
+        state.samples[i] = 1;
+        state.prefetch[i] = (uint8_t)(i < 3 ? INLAY_PREFETCH_L2_ROW_AHEAD_16 : INLAY_PREFETCH_L1_LINE_AHEAD_2);
+        state.computes[i] = i >= 3;
     }
-    learnt.stores[2] = INLAY_STORES_CACHED;
-    fixture.spec.learnt = &learnt;
+    state.stores[2] = INLAY_STORES_CACHED;
+    fixture.spec.tuning_state = &state;
     inlay_layer *layer = make_layer_of(&fixture.spec);
-    const inlay_learnt again = learnt_of(layer);
-    EXPECT(memcmp(again.samples, learnt.samples, sizeof learnt.samples) == 0, "a third layer would begin with nothing");
-    EXPECT(memcmp(again.prefetch, learnt.prefetch, sizeof learnt.prefetch) == 0 &&
-               memcmp(again.computes, learnt.computes, sizeof learnt.computes) == 0 &&
-               memcmp(again.stores, learnt.stores, sizeof learnt.stores) == 0,
+    const inlay_tuning_state again = state_of(layer);
+    EXPECT(memcmp(again.samples, state.samples, sizeof state.samples) == 0, "a third layer would begin with nothing");
+    EXPECT(memcmp(again.prefetch, state.prefetch, sizeof state.prefetch) == 0 &&
+               memcmp(again.computes, state.computes, sizeof state.computes) == 0 &&
+               memcmp(again.stores, state.stores, sizeof state.stores) == 0,
            "another layer begins elsewhere");
     inlay_layer_destroy(layer);
     inlay_layer *none;
-    const inlay_learnt good = learnt;
+    const inlay_tuning_state good = state;
 #define REFUSED(field, value)                                                                                          \
-    learnt = good;                                                                                                     \
-    learnt.field = value;                                                                                              \
+    state = good;                                                                                                      \
+    state.field = value;                                                                                               \
     EXPECT(inlay_layer_create(&fixture.spec, NULL, &none) == INLAY_ERROR_OPTION, #field " is accepted")
-    REFUSED(size, sizeof learnt - 1);
+    REFUSED(size, sizeof state - 1);
     REFUSED(prefetch[5], INLAY_STRATEGIES);
     REFUSED(computes[0], 2);
     REFUSED(stores[7], INLAY_STORES_STREAMED + 1);
     REFUSED(reserved[3], 1);
-    fixture.spec.learnt = NULL;
-    EXPECT(inlay_layer_learnt(NULL, &learnt) == INLAY_ERROR_NULL, "no layer");
+    fixture.spec.tuning_state = NULL;
+    EXPECT(inlay_layer_tuning_state(NULL, &state) == INLAY_ERROR_NULL, "no layer");
     layer = make_layer_of(&fixture.spec);
-    EXPECT(inlay_layer_learnt(layer, NULL) == INLAY_ERROR_NULL, "no struct");
-    learnt.size = 3;
-    EXPECT(inlay_layer_learnt(layer, &learnt) == INLAY_ERROR_OPTION, "an unknown size");
+    EXPECT(inlay_layer_tuning_state(layer, NULL) == INLAY_ERROR_NULL, "no struct");
+    state.size = 3;
+    EXPECT(inlay_layer_tuning_state(layer, &state) == INLAY_ERROR_OPTION, "an unknown size");
     inlay_layer_destroy(layer);
 }
 END_TEST
@@ -264,19 +264,19 @@ END_TEST
 START_TEST(the_environment_switches_it_off)
 {
     for (int off = 0; off < 2; off++) {
-        variable_set("INLAY_LEARNING", off ? "off" : "on");
+        variable_set("INLAY_SELF_TUNING", off ? "off" : "on");
         inlay_layer *layer = make_layer_of(&fixture.spec);
         forward(layer, 8, 512, fixture.out[0], NULL);
         forward(layer, 8, 512, fixture.out[0], NULL);
         EXPECT((samples_of(layer) == 0) == off, "off %d: %u samples", off, samples_of(layer));
         inlay_layer_destroy(layer);
     }
-    variable_set("INLAY_LEARNING", NULL);
+    variable_set("INLAY_SELF_TUNING", NULL);
 }
 END_TEST
 
 /* An explanation includes the tuning state, and changes nothing. */
-START_TEST(explanations_say_what_was_learnt)
+START_TEST(explanations_show_what_was_tuned)
 {
     inlay_layer *layer = make_layer_of(&fixture.spec);
     const inlay_batch batch = inlay_batch_i32(fixture.ids, 8, 512, 1);
@@ -284,15 +284,16 @@ START_TEST(explanations_say_what_was_learnt)
     for (int calls = 0; calls <= 40; calls += 40) {
         for (int call = 0; call < calls; call++)
             forward(layer, 8, 512, fixture.out[0], NULL);
-        unsigned char before[sizeof layer->learnt];
-        memcpy(before, &layer->learnt, sizeof before);
+        unsigned char before[sizeof layer->own_tuner];
+        memcpy(before, &layer->own_tuner, sizeof before);
         for (int i = 0; i < 20; i++)
             ck_assert_int_eq(inlay_forward_explain(layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL, text,
                                                    sizeof text),
                              INLAY_OK);
-        EXPECT(memcmp(before, &layer->learnt, sizeof before) == 0, "after %d calls explaining has learnt", calls);
+        EXPECT(memcmp(before, &layer->own_tuner, sizeof before) == 0, "after %d calls explaining changed the tuner",
+               calls);
     }
-    const inlay_learnt before = learnt_of(layer);
+    const inlay_tuning_state before = state_of(layer);
     snprintf(parts, sizeof parts, "the fastest of %u parts", (unsigned)before.samples[2]);
     EXPECT(strstr(text, "prefetch:") != NULL && strstr(text, parts) != NULL &&
                strstr(text, inlay_strategies[before.prefetch[2]].text) != NULL,
@@ -310,47 +311,47 @@ static bool explain(const inlay_layer *layer, size_t length, char text[INLAY_PLA
     ck_assert_int_eq(inlay_forward_explain(layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL, text,
                                            INLAY_PLAN_TEXT_BYTES),
                      INLAY_OK);
-    ck_assert_int_eq(inlay_describe(&work, layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL), INLAY_OK);
+    ck_assert_int_eq(inlay_validate(&work, layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL), INLAY_OK);
     inlay_make_plan(&plan, &work, NULL);
     return plan.positions == INLAY_POSITIONS_READ || length <= plan.compute_tokens;
 }
 
-/* A layer that learns nothing follows what it was given and its tuning else, whatever calls came before. */
+/* Without self-tuning a layer keeps its initial state, whatever calls came before. */
 START_TEST(a_layer_that_learns_nothing_keeps_to_what_it_was_given)
 {
     static const size_t lengths[] = {TOKENS, 1024, 256};
     char text[INLAY_PLAN_TEXT_BYTES];
-    fixture.spec.learning = INLAY_LEARNING_OFF;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_OFF;
     for (int computes = 0; computes < 3; computes++) { /* 2: only of calls of another class */
-        inlay_learnt learnt = {.size = sizeof learnt};
+        inlay_tuning_state state = {.size = sizeof state};
         for (int i = computes < 2 ? 3 : 0; i < (computes < 2 ? 6 : 1); i++) {
-            learnt.samples[i] = 9;
-            learnt.prefetch[i] = INLAY_PREFETCH_NONE;
-            learnt.computes[i] = computes == 1;
+            state.samples[i] = 9;
+            state.prefetch[i] = INLAY_PREFETCH_NONE;
+            state.computes[i] = computes == 1;
         }
-        fixture.spec.learnt = &learnt;
+        fixture.spec.tuning_state = &state;
         inlay_layer *layer = make_layer_of(&fixture.spec);
-        unsigned char before[sizeof layer->learnt];
-        memcpy(before, &layer->learnt, sizeof before);
+        unsigned char before[sizeof layer->own_tuner];
+        memcpy(before, &layer->own_tuner, sizeof before);
         for (size_t i = 0; i < 40 * 3; i++)
             forward(layer, 1, lengths[i / 40], fixture.out[0], NULL);
-        EXPECT(memcmp(before, &layer->learnt, sizeof before) == 0, "case %d: calls have changed it", computes);
+        EXPECT(memcmp(before, &layer->own_tuner, sizeof before) == 0, "case %d: calls have changed it", computes);
         for (size_t i = 0; i < 3; i++) {
             const bool reads = explain(layer, lengths[i], text);
-            EXPECT(strstr(text, "timed") == NULL && strstr(text, "learns") == NULL, "nothing is timed:\n%s", text);
+            EXPECT(strstr(text, "timed") == NULL && strstr(text, "self-tuning") == NULL, "nothing is timed:\n%s", text);
             const char *stores = strstr(text, "stores:"), *prefetch = strstr(text, "prefetch:");
             ck_assert(stores != NULL && prefetch != NULL);
-            EXPECT(strstr(stores, "learnt") == NULL || strstr(stores, "learnt") > prefetch, "no stores are known:\n%s",
-                   text);
-            EXPECT((strstr(prefetch, "learnt") != NULL) == (computes < 2), "case %d:\n%s", computes, text);
+            EXPECT(strstr(stores, "learned") == NULL || strstr(stores, "learned") > prefetch,
+                   "no stores are known:\n%s", text);
+            EXPECT((strstr(prefetch, "learned") != NULL) == (computes < 2), "case %d:\n%s", computes, text);
             const bool says = strstr(text, "positions: read") != NULL;
             EXPECT(reads == says, "case %d, %zu tokens: %s", computes, lengths[i], text);
             EXPECT(computes == 2 || tested->lanes == 0 || reads == (computes == 0), "case %d: %s", computes, text);
         }
         inlay_layer_destroy(layer);
     }
-    fixture.spec.learnt = NULL;
-    fixture.spec.learning = INLAY_LEARNING_ON;
+    fixture.spec.tuning_state = NULL;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_ON;
 }
 END_TEST
 
@@ -382,9 +383,9 @@ START_TEST(threads_learn_together)
     pthread_t threads[THREADS];
     float *outs[THREADS];
     shared = make_layer_of(&fixture.spec);
-    fixture.spec.learning = INLAY_LEARNING_OFF;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_OFF;
     inlay_layer *off = make_layer_of(&fixture.spec);
-    fixture.spec.learning = INLAY_LEARNING_ON;
+    fixture.spec.self_tuning = INLAY_SELF_TUNING_ON;
     forward(off, 4, 256, fixture.out[0], NULL);
     for (int i = 0; i < THREADS; i++) {
         outs[i] = malloc(bytes);
@@ -399,7 +400,7 @@ START_TEST(threads_learn_together)
         forward(shared, 4, 256, fixture.out[1], &executor);
         EXPECT(memcmp(fixture.out[1], fixture.out[0], bytes) == 0, "parts have other bits");
     }
-    EXPECT(samples_of(shared) > 0, "nothing was learnt");
+    EXPECT(samples_of(shared) > 0, "nothing was learned");
     inlay_layer_destroy(shared);
     inlay_layer_destroy(off);
 }
@@ -408,8 +409,8 @@ END_TEST
 int main(int argc, char **argv)
 {
     variable_set("INLAY_CPU", "unknown"); /* also tunes stores */
-    return RUN_TESTS(argc, argv, "learning", make_fixture, free_fixture, bits_stay_while_learning, tunings_are_obeyed,
-                     wide_rows_give_samples_of_both_sources, what_was_learnt_can_be_kept, what_was_learnt_is_given_on,
-                     the_environment_switches_it_off, explanations_say_what_was_learnt,
+    return RUN_TESTS(argc, argv, "self_tuning", make_fixture, free_fixture, bits_stay_while_tuning, tunings_are_obeyed,
+                     wide_rows_give_samples_of_both_sources, tuning_states_can_be_saved, tuning_states_can_be_passed_on,
+                     the_environment_switches_it_off, explanations_show_what_was_tuned,
                      a_layer_that_learns_nothing_keeps_to_what_it_was_given, threads_learn_together);
 }
