@@ -73,7 +73,7 @@ WORD static Line make_line(const unsigned char *from, const float *position, con
     return made;
 }
 
-// Moves the i-th visited row. In the beside modes, prefetches one line of `next` per line written.
+// Moves the i-th visited row. In line-ahead modes, prefetches one line of `next` per line written.
 template <Prefetch prefetch, bool nt, bool positioned, bool scaled>
 WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, const unsigned char *next)
 {

@@ -54,12 +54,12 @@ static Change store(inlay_stores stores)
 
 std::size_t calls_to_settle(const Fixture &f)
 {
-    // Self-tuning does not time calls of fewer bytes than `least_bytes`. It times those below `whole_bytes` as a whole,
+    // Self-tuning does not time calls of fewer bytes than `min_bytes`. It times those below `whole_bytes` as a whole,
     // and larger ones in parts.
-    static constexpr std::size_t least_bytes = 256 << 10, whole_bytes = 2 << 20, part_bytes = 512 << 10;
+    static constexpr std::size_t min_bytes = 256 << 10, whole_bytes = 2 << 20, part_bytes = 512 << 10;
     static constexpr std::size_t samples = 800, least = 24; // calls try both kinds of stores, unless these are fixed
     const std::size_t bytes = f.rows * f.row_bytes;
-    if (bytes < least_bytes)
+    if (bytes < min_bytes)
         return 0;
     return bytes < whole_bytes ? samples : std::max(least, samples * part_bytes / bytes);
 }

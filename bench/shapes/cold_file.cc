@@ -20,7 +20,7 @@
 #include <vector>
 
 static constexpr std::size_t mib = std::size_t{1} << 20;
-static constexpr std::size_t most_bytes = 4096 * mib;
+static constexpr std::size_t max_bytes = 4096 * mib;
 static constexpr std::size_t data_begin = 4096; // in the file, after the safetensors header
 static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 
@@ -48,7 +48,7 @@ static std::size_t bytes_of_each_table(const std::string &folder)
     if (statvfs(folder.c_str(), &disk) != 0)
         fail(folder.c_str());
     const std::uint64_t quarter = static_cast<std::uint64_t>(disk.f_bavail) * disk.f_frsize / 4;
-    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(quarter, most_bytes));
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(quarter, max_bytes));
     if (bytes < 64 * mib) {
         errno = ENOSPC;
         fail(folder.c_str());

@@ -95,7 +95,7 @@ static void *grow(struct inlay_catalog *catalog, void *array, size_t count, size
 {
     if (count == most) {
         inlay_file_fail(catalog->error, INLAY_FILE_ERROR_LIMIT, catalog->path, NULL,
-                        "it has more than %d tensors or %d values", INLAY_MOST_TENSORS, INLAY_MOST_VALUES);
+                        "it has more than %d tensors or %d values", INLAY_MAX_TENSORS, INLAY_MAX_VALUES);
         return NULL;
     }
     if (count < *room)
@@ -111,7 +111,7 @@ static void *grow(struct inlay_catalog *catalog, void *array, size_t count, size
 bool inlay_catalog_add_tensor(struct inlay_catalog *catalog, const inlay_file_tensor *tensor)
 {
     inlay_file_tensor *tensors = grow(catalog, catalog->tensors, catalog->tensor_count, &catalog->tensor_room,
-                                      sizeof *tensors, INLAY_MOST_TENSORS);
+                                      sizeof *tensors, INLAY_MAX_TENSORS);
     if (tensors == NULL)
         return false;
     catalog->tensors = tensors;
@@ -122,7 +122,7 @@ bool inlay_catalog_add_tensor(struct inlay_catalog *catalog, const inlay_file_te
 bool inlay_catalog_add_value(struct inlay_catalog *catalog, const inlay_file_value *value)
 {
     inlay_file_value *values =
-        grow(catalog, catalog->values, catalog->value_count, &catalog->value_room, sizeof *values, INLAY_MOST_VALUES);
+        grow(catalog, catalog->values, catalog->value_count, &catalog->value_room, sizeof *values, INLAY_MAX_VALUES);
     if (values == NULL)
         return false;
     catalog->values = values;

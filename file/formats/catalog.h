@@ -16,7 +16,7 @@ struct inlay_source {
 };
 
 /** Limits of a model: otherwise a header of many empty entries could take many times its size in memory. */
-enum { INLAY_MOST_TENSORS = 1 << 20, INLAY_MOST_VALUES = 1 << 18 };
+enum { INLAY_MAX_TENSORS = 1 << 20, INLAY_MAX_VALUES = 1 << 18 };
 
 /** A key with an unsupported value: an object, or an array of arrays or of mixed kinds. */
 struct inlay_odd_key {

@@ -54,9 +54,9 @@ static bool parse(struct inlay_json *json, struct inlay_catalog *catalog, struct
     if (files->entry_count == 0)
         return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, files->index, "weight_map",
                                "the index names no tensors");
-    if (files->entry_count > INLAY_MOST_TENSORS)
+    if (files->entry_count > INLAY_MAX_TENSORS)
         return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_LIMIT, files->index, "weight_map",
-                               "the index names more than %d tensors", INLAY_MOST_TENSORS);
+                               "the index names more than %d tensors", INLAY_MAX_TENSORS);
     return true;
 }
 

@@ -12,10 +12,10 @@
 /* Maximum bytes of a number, plus one. */
 enum { MAX_DIGITS = 400 };
 
-void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, unsigned most_depth)
+void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, unsigned max_depth)
 {
     *json = (struct inlay_json){.begin = bytes, .at = bytes, .end = (const char *)bytes + size};
-    json->most_depth = most_depth;
+    json->max_depth = max_depth;
 }
 
 struct inlay_json inlay_json_ahead(const struct inlay_json *json)
@@ -276,7 +276,7 @@ bool inlay_json_open(struct inlay_json *json, char bracket)
 {
     if (!take(json, bracket))
         return broken(json, bracket == '{' ? "an object is expected" : "an array is expected");
-    if (json->depth == json->most_depth)
+    if (json->depth == json->max_depth)
         return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "arrays and objects are nested too deeply");
     json->first_key[json->depth] = (uint32_t)json->key_count;
     json->ends[json->depth++] = bracket == '{' ? '}' : ']';

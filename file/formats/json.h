@@ -24,12 +24,12 @@ enum { INLAY_JSON_DEPTH = 64 };
 /** A parser's state. */
 struct inlay_json {
     const char *begin, *at, *end;
-    unsigned depth;      /**< open arrays and objects */
-    unsigned most_depth; /**< maximum depth for this text, at most INLAY_JSON_DEPTH */
-    bool fresh;          /**< nothing was read yet from the innermost array or object */
-    bool python;         /**< accept NaN, Infinity and -Infinity, which Python writes */
-    bool looks_ahead;    /**< keys are not compared: from inlay_json_ahead() */
-    uint64_t *keys;      /**< [key_count], of open objects: hash of a key, and offset where it starts */
+    unsigned depth;     /**< open arrays and objects */
+    unsigned max_depth; /**< maximum depth for this text, at most INLAY_JSON_DEPTH */
+    bool fresh;         /**< nothing was read yet from the innermost array or object */
+    bool python;        /**< accept NaN, Infinity and -Infinity, which Python writes */
+    bool looks_ahead;   /**< keys are not compared: from inlay_json_ahead() */
+    uint64_t *keys;     /**< [key_count], of open objects: hash of a key, and offset where it starts */
     size_t key_count;
     size_t key_room;                      /**< capacity; `keys` is twice as long, for sorting */
     uint32_t first_key[INLAY_JSON_DEPTH]; /**< of the array or object at each depth */
@@ -40,7 +40,7 @@ struct inlay_json {
 };
 
 /** Starts parsing [size] bytes, less than 4 GiB. */
-void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, unsigned most_depth);
+void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, unsigned max_depth);
 
 /** Returns a parser at the current position. It doesn't affect this one and compares no keys. */
 struct inlay_json inlay_json_ahead(const struct inlay_json *json);

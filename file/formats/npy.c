@@ -126,7 +126,7 @@ const struct inlay_type *inlay_npy_type(enum npy_element element)
 /* What each kind of file holds. */
 static const struct {
     unsigned elements; /* a set of bits 1 << npy_element */
-    size_t least_rank, most_rank;
+    size_t min_rank, max_rank;
     const char *convert; /* what NumPy can convert other types to */
     const char *shape;   /* what its dimensions are, for messages */
 } kinds[] = {
@@ -168,7 +168,7 @@ static bool check_kind(struct inlay_text descr, size_t rank, enum npy_kind kind,
         i++;
     if (i == ELEMENTS)
         return refuse_elements(descr, kind, npy);
-    if (rank < kinds[kind].least_rank || rank > kinds[kind].most_rank)
+    if (rank < kinds[kind].min_rank || rank > kinds[kind].max_rank)
         return refuse(npy, INLAY_FILE_ERROR_SHAPE, "it has %zu dimensions, and %s", rank, kinds[kind].shape);
     npy->element = (enum npy_element)i;
     npy->element_bytes = elements[i].block_bytes;

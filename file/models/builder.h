@@ -8,7 +8,7 @@
 #include "models/models.h"
 #include "models/report.h"
 
-enum { INLAY_MOST_FOLLOWING = 12, INLAY_MOST_CONVERTED = 3 };
+enum { INLAY_MAX_FOLLOWING = 12, INLAY_MAX_CONVERTED = 3 };
 
 struct inlay_file_layer {
     inlay_layer *layer;
@@ -16,10 +16,10 @@ struct inlay_file_layer {
     inlay_tuning tuning;
     inlay_sinusoid *sinusoid;
     inlay_file_table tokens, positions, segments;
-    float *converted[INLAY_MOST_CONVERTED]; /**< vectors that were converted from other types */
+    float *converted[INLAY_MAX_CONVERTED]; /**< vectors that were converted from other types */
     size_t converted_count;
     int64_t start;
-    struct inlay_model_step following[INLAY_MOST_FOLLOWING]; /**< with the file's tensor names; no `before` */
+    struct inlay_model_step following[INLAY_MAX_FOLLOWING]; /**< with the file's tensor names; no `before` */
     size_t following_count;
     struct inlay_report report;
 };

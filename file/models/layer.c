@@ -23,7 +23,7 @@ static bool add_following(struct inlay_layer_builder *builder, const char *what,
 {
     char full[INLAY_MODEL_NAME_ROOM];
     const inlay_file_tensor *tensor = inlay_model_tensor(&builder->found, name, full);
-    if ((name != NULL && tensor == NULL) || builder->layer->following_count == INLAY_MOST_FOLLOWING)
+    if ((name != NULL && tensor == NULL) || builder->layer->following_count == INLAY_MAX_FOLLOWING)
         return false;
     add_step(builder->layer, what, tensor != NULL ? tensor->name : NULL);
     return true;

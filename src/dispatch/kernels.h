@@ -28,8 +28,8 @@ struct inlay_embed_tile {
                                          streamed may be float32 rows[i] */
     const unsigned char *const *next; /* [count], rows with the same number of columns: next[i] is prefetched before or
                                          while row i is written; null: none */
-    bool beside, near;                /* prefetch a line of next[i] per line written, else all of it before row i; to
-                                         L1, else to L2 */
+    bool by_line, near;               /* prefetch a line of next[i] per line written, else all of it before row i; to
+                                        L1, else to L2 */
     size_t count;                     /* number of rows to write */
     size_t columns;                   /* a multiple of the block, for types with blocks (inlay_row_formats) */
     float scale;
@@ -42,11 +42,11 @@ struct inlay_embed_tile {
  * cosine of one position as doubles; each row turns it by one position's angle. Every INLAY_ANCHOR_ROWS rows, a new
  * anchor replaces the state, which keeps its error below per-column bounds. An anchor is computed from exact phases,
  * which takes as long as about 30 rows, or by re-anchoring, which turns the previous anchor, at most
- * INLAY_MOST_REANCHORS times in a row.
+ * INLAY_MAX_REANCHORS times in a row.
  *
  * All arrays of doubles are padded with zeros to a multiple of INLAY_PAIR_GROUP.
  */
-enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 128, INLAY_MOST_REANCHORS = 15 };
+enum { INLAY_PAIR_GROUP = 16, INLAY_ANCHOR_ROWS = 128, INLAY_MAX_REANCHORS = 15 };
 
 /* Pairs of columns that a generator advances together. They need 48 bytes of state each, which fit in L1. */
 enum { INLAY_GENERATOR_PAIRS = 512 };

@@ -17,7 +17,7 @@ bool inlay_tuning_known(const inlay_tuning *tuning);
 inlay_prefetch inlay_first_strategy(const inlay_table *table, size_t row_bytes, size_t call_bytes);
 
 /* Returns true if calls that write `call_bytes` from rows in L2 should move 32 bytes at a time. */
-static inline bool inlay_moves_narrow(size_t call_bytes)
+static inline bool inlay_transfers_narrow(size_t call_bytes)
 {
     return inlay_cpu()->narrow_transfers && call_bytes <= inlay_l2_bytes();
 }

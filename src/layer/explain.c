@@ -76,11 +76,11 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
 
 static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan)
 {
-    print(text, "stores:    %s: %s", plan->moves.stream ? "non-temporal" : "cached", plan->stores_reason);
-    const inlay_prefetch strategy = plan->moves.choices.prefetch[plan->moves.choices.computes];
+    print(text, "stores:    %s: %s", plan->transfers.stream ? "non-temporal" : "cached", plan->stores_reason);
+    const inlay_prefetch strategy = plan->transfers.choices.prefetch[plan->transfers.choices.computes];
     print(text, "\nprefetch:  %s: %s", inlay_strategies[strategy].text, plan->prefetch_reason);
-    if (plan->moves.choices.tuned != NULL && plan->moves.choices.tuned->samples > 0)
-        print(text, ": the fastest of %u parts that were timed", (unsigned)plan->moves.choices.tuned->samples);
+    if (plan->transfers.choices.tuned != NULL && plan->transfers.choices.tuned->samples > 0)
+        print(text, ": the fastest of %u parts that were timed", (unsigned)plan->transfers.choices.tuned->samples);
     print(text, "\n");
 }
 
@@ -93,7 +93,7 @@ void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *wo
         print(&text, "route:     none: the output has no rows\n");
         return;
     }
-    print(&text, "isa:       %s\n", plan->moves.kernels->name);
+    print(&text, "isa:       %s\n", plan->transfers.kernels->name);
     print(&text, "route:     %s: %s\n", routes[plan->route], plan->route_reason);
     print_table(&text, work);
     print_positions(&text, plan, work);

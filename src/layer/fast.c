@@ -86,7 +86,7 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
         if (kind == INLAY_ROW)
             inlay_tile_append(tile, inlay_row_place(work->tokens, row, block->column), position, out);
         else
-            inlay_write_special_row(part->plan->moves.kernels, kind, work->spec->scale, position, out,
+            inlay_write_special_row(part->plan->transfers.kernels, kind, work->spec->scale, position, out,
                                     tile->call.columns);
     }
 }
@@ -135,7 +135,7 @@ static void append_block(const struct inlay_part *part, const struct block *bloc
 static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, size_t columns)
 {
     const struct inlay_work *work = part->work;
-    inlay_tile_begin(tile, &part->plan->moves, part->timer, work->tokens, work->spec->scale, columns,
+    inlay_tile_begin(tile, &part->plan->transfers, part->timer, work->tokens, work->spec->scale, columns,
                      work->spec->positions != NULL, work->spec->out_type);
 }
 
@@ -144,7 +144,7 @@ static void begin_fast(struct inlay_tile *tile, const struct inlay_part *part, s
 static void embed_token(const struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
-    const struct inlay_transfers *moves = &part->plan->moves;
+    const struct inlay_transfers *transfers = &part->plan->transfers;
     const struct inlay_sequence sequence = inlay_sequence_of(work, part->b);
     const unsigned char *row, *position = NULL;
     if (part->s >= sequence.count)
@@ -162,10 +162,10 @@ static void embed_token(const struct inlay_part *part)
         .count = 1,
         .columns = work->tokens->dim,
         .scale = work->spec->scale,
-        .stream = moves->stream,
-        .narrow_transfers = moves->narrow_transfers,
+        .stream = transfers->stream,
+        .narrow_transfers = transfers->narrow_transfers,
     };
-    moves->kernels->embed(&call);
+    transfers->kernels->embed(&call);
 }
 
 /* Returns true if all rows of a sequence are contiguous and can be treated as one long row: in scale() and
@@ -246,7 +246,7 @@ static __attribute__((noinline)) void embed_computed(const struct inlay_part *pa
         const struct inlay_placement piece = inlay_sinusoid_in_piece(sinusoid, first, pairs);
         const size_t piece_bytes = piece.columns * sizeof(float);
         const size_t rows_at_once = inlay_min(piece_bytes < bytes ? bytes / piece_bytes : 1, MAX_ROWS);
-        inlay_generator_start(&generator, part->plan->moves.kernels, sinusoid, first, pairs, INLAY_F32,
+        inlay_generator_start(&generator, part->plan->transfers.kernels, sinusoid, first, pairs, INLAY_F32,
                               positions_from(part, sequence), part->s_end - part->s);
         for (size_t s = part->s; s < part->s_end;) {
             const size_t rows = inlay_min(part->s_end - s, rows_at_once);
@@ -291,7 +291,7 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
         const size_t pairs = inlay_min(sinusoid->pairs - first, INLAY_GENERATOR_PAIRS);
         unsigned char *out = inlay_out_of(work, sequence, part->b, part->s);
         inlay_part_timer_hold(part->timer); /* don't time the anchors */
-        inlay_generator_start(&generator, part->plan->moves.kernels, sinusoid, first, pairs, INLAY_F32,
+        inlay_generator_start(&generator, part->plan->transfers.kernels, sinusoid, first, pairs, INLAY_F32,
                               positions_from(part, sequence), part->s_end - part->s);
         inlay_part_timer_hold(part->timer);
         for (size_t s = part->s; s < part->s_end; s += ROWS) {
@@ -303,7 +303,7 @@ static __attribute__((noinline)) void embed_fused(const struct inlay_part *part,
             inlay_row_addresses(work, sequence.first + s, known, rows);
             for (size_t i = known; i < n + ahead; i++)
                 rows[i] = rows[i - 1];
-            inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->plan->moves.stream, &with);
+            inlay_generator_add(&generator, n, out, work->out_stride_bytes, part->plan->transfers.stream, &with);
             inlay_part_timer_wrote(part->timer, n * pairs * 2 * sizeof(float));
             out += n * work->out_stride_bytes;
         }

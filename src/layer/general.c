@@ -13,7 +13,7 @@ static void begin_group(struct inlay_tile *tile, const struct inlay_group *group
                         bool positioned)
 {
     /* run_sequence() has prefetched the rows */
-    inlay_tile_begin(tile, &group->part->plan->moves, NULL, table, scale, group->columns, positioned, INLAY_F32);
+    inlay_tile_begin(tile, &group->part->plan->transfers, NULL, table, scale, group->columns, positioned, INLAY_F32);
     tile->call.stream = group->stream;
 }
 
@@ -31,7 +31,7 @@ static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group
             inlay_tile_append(&tile, inlay_row_place(work->tokens, group->rows[i], group->column), term,
                               group->floats[i]);
         else
-            inlay_write_special_row(group->part->plan->moves.kernels, group->kinds[i], work->spec->scale, term,
+            inlay_write_special_row(group->part->plan->transfers.kernels, group->kinds[i], work->spec->scale, term,
                                     group->floats[i], group->columns);
     }
     inlay_tile_run(&tile);
@@ -87,7 +87,7 @@ static bool compute_positions(struct inlay_group *group, size_t in_memory)
                group->positions[i + n] == group->positions[i] + n)
             n++;
         const struct inlay_positions run = {.first = (uint32_t)group->positions[i]};
-        inlay_sinusoid_fill(group->part->plan->moves.kernels, group->part->work->spec->sinusoid, run, n, INLAY_F32,
+        inlay_sinusoid_fill(group->part->plan->transfers.kernels, group->part->work->spec->sinusoid, run, n, INLAY_F32,
                             group->floats[i], group->floats_stride_bytes, false);
         group->stream = false; /* the position is in the same cache lines as the sum */
         any = true;
@@ -180,7 +180,7 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
             to[i] = out + i * work->out_stride_bytes + group->column * element;
             group->floats[i] = in_place ? to[i] : buffer + i * group->floats_stride_bytes;
         }
-        group->stream = in_place && result && group->part->plan->moves.stream;
+        group->stream = in_place && result && group->part->plan->transfers.stream;
         sum_terms(group);
         inlay_finish_group(group, to);
     }

@@ -29,7 +29,7 @@ static void run_part(struct inlay_part *part)
 {
     const struct inlay_work *work = part->work;
     struct inlay_fpenv host = inlay_fpenv_enter();
-    inlay_part_timer_begin(part->timer, &part->plan->moves.choices);
+    inlay_part_timer_begin(part->timer, &part->plan->transfers.choices);
     if (work->batch.offsets != NULL) {
         if (work->batch.padded_length > 0 && work->spec->pooling == INLAY_POOLING_NONE)
             pad(part);
@@ -38,7 +38,7 @@ static void run_part(struct inlay_part *part)
     }
     if (part->s < part->s_end || work->spec->pooling != INLAY_POOLING_NONE)
         routes[part->plan->route](part);
-    if (part->plan->moves.stream)
+    if (part->plan->transfers.stream)
         inlay_store_fence();
     inlay_part_timer_end(part->timer);
     inlay_fpenv_leave(host);

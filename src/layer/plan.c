@@ -44,17 +44,17 @@ static void choose_route(struct inlay_plan *plan, const struct inlay_work *work,
 /* Decides how the fast path computes position rows that it doesn't read, and if it could do either. */
 static void choose_computing(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
 {
-    struct inlay_choices *choices = &plan->moves.choices;
+    struct inlay_choices *choices = &plan->transfers.choices;
     const bool one_sequence_per_part = plan->across_sequences == work->batch.sequences;
-    const size_t least_bytes = inlay_min(work->spec->tuning->compute_bytes, INLAY_TUNE_MIN_BYTES);
-    if (in_memory && (!one_sequence_per_part || work->longest * work->row_bytes <= least_bytes))
+    const size_t min_bytes = inlay_min(work->spec->tuning->compute_bytes, INLAY_TUNE_MIN_BYTES);
+    if (in_memory && (!one_sequence_per_part || work->longest * work->row_bytes <= min_bytes))
         return;
     plan->by_sequence = one_sequence_per_part || work->batch.starts != NULL;
     /* A fused pass leaves prefetching to its kernel. */
     plan->fused = plan->by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows &&
-                  plan->moves.kernels->prefetches &&
-                  inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->moves.stream);
-    if (plan->fused && plan->moves.kernels->lanes > 0)
+                  plan->transfers.kernels->prefetches &&
+                  inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->transfers.stream);
+    if (plan->fused && plan->transfers.kernels->lanes > 0)
         plan->compute_tokens = work->spec->tuning->compute_bytes / work->row_bytes;
     choices->prefetchers[1] = plan->fused ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE;
     choices->either = in_memory && one_sequence_per_part && plan->compute_tokens < SIZE_MAX / work->row_bytes;
@@ -86,7 +86,7 @@ static void choose_positions(struct inlay_plan *plan, const struct inlay_work *w
 /* Chooses between reading and computing positions if both are possible, given the layer's self-tuning. */
 static void choose_source(struct inlay_plan *plan, bool in_memory)
 {
-    const struct inlay_choices *choices = &plan->moves.choices;
+    const struct inlay_choices *choices = &plan->transfers.choices;
     const bool tries = choices->tries_source;
     if (!choices->computes && !tries)
         return;
@@ -105,19 +105,19 @@ static void choose_source(struct inlay_plan *plan, bool in_memory)
 static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work)
 {
     const inlay_stores stores = work->spec->stores;
-    const struct inlay_kernels *kernels = plan->moves.kernels;
+    const struct inlay_kernels *kernels = plan->transfers.kernels;
     const size_t bytes = work->rows * work->row_bytes;
     plan->store_trial.timed = false;
-    plan->moves.stream = inlay_streams(kernels, stores, work->spec->tuning, bytes);
+    plan->transfers.stream = inlay_streams(kernels, stores, work->spec->tuning, bytes);
     plan->stores_reason =
-        plan->moves.stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
+        plan->transfers.stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
     if (!kernels->streams) {
         plan->stores_reason = "this ISA has no others";
     } else if (stores != INLAY_STORES_AUTOMATIC) {
         plan->stores_reason = "the caller chose";
-    } else if (bytes >> INLAY_EPOCH_LEAST_LOG2 != 0 && work->tuner != NULL) {
-        plan->store_trial = inlay_store_trial_begin(work->tuner, bytes, plan->moves.stream);
-        plan->moves.stream = plan->store_trial.streams;
+    } else if (bytes >> INLAY_STORE_TRIAL_MIN_LOG2 != 0 && work->tuner != NULL) {
+        plan->store_trial = inlay_store_trial_begin(work->tuner, bytes, plan->transfers.stream);
+        plan->transfers.stream = plan->store_trial.streams;
         if (plan->store_trial.timed)
             plan->stores_reason = "both kinds of stores are timed";
         else if (plan->store_trial.chosen)
@@ -126,11 +126,11 @@ static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work
 }
 
 /* Chooses the prefetch strategy: the caller's, or the tuner's, which starts with inlay_first_strategy() of
-   dispatch/tuning.c. Also chooses the width of moves. */
+   dispatch/tuning.c. Also chooses the width of the transfers. */
 static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes, bool self_tunes)
 {
-    struct inlay_choices *choices = &plan->moves.choices;
-    plan->moves.narrow_transfers = inlay_moves_narrow(all_bytes);
+    struct inlay_choices *choices = &plan->transfers.choices;
+    plan->transfers.narrow_transfers = inlay_transfers_narrow(all_bytes);
     plan->prefetch_reason = work->batch.ids == NULL ? "rows follow each other" : "there is one token";
     if (work->batch.ids == NULL || (work->batch.sequences == 1 && work->longest == 1))
         return;
@@ -138,7 +138,7 @@ static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *wo
     plan->prefetch_reason = "the caller chose";
     inlay_prefetch prefetch = work->spec->tuning->prefetch;
     if (prefetch == INLAY_PREFETCH_AUTOMATIC) {
-        plan->prefetch_reason = "what loses least on CPUs of this kind";
+        plan->prefetch_reason = "the default for this CPU family";
         prefetch = inlay_first_strategy(work->tokens, row_bytes, all_bytes);
     }
     inlay_choices_begin(choices, prefetch);
@@ -157,8 +157,8 @@ static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work,
     const size_t parts = inlay_parts(executor, all_bytes);
     if (parts == 1) /* saves small calls the divisions below */
         return;
-    const size_t least_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
-    plan->across_positions = inlay_min(parts, (plan->length + least_rows - 1) / least_rows);
+    const size_t min_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
+    plan->across_positions = inlay_min(parts, (plan->length + min_rows - 1) / min_rows);
     plan->parts_reason = "positions are cut first, since sequences share their rows";
     if (work->spec->pooling != INLAY_POOLING_NONE || work->padding_aware) {
         plan->across_positions = 1;
@@ -172,8 +172,8 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     const inlay_layer_spec *spec = work->spec;
     const size_t all_bytes = inlay_bytes_of(work);
     plan->work = work;
-    plan->moves.kernels = inlay_dispatch();
-    plan->moves.choices = (struct inlay_choices){.prefetch = {INLAY_PREFETCH_NONE, INLAY_PREFETCH_NONE}};
+    plan->transfers.kernels = inlay_dispatch();
+    plan->transfers.choices = (struct inlay_choices){.prefetch = {INLAY_PREFETCH_NONE, INLAY_PREFETCH_NONE}};
     plan->length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;
     plan->read_quarters = 0;
     const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
@@ -182,11 +182,12 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     const bool kernel_follows = plan->route == INLAY_ROUTE_POOLED
                                     ? inlay_pools_addresses(work)
                                     : plan->route == INLAY_ROUTE_FAST && spec->out_type == INLAY_F32;
-    if (kernel_follows && plan->moves.kernels->prefetches)
-        plan->moves.choices.prefetchers[0] = INLAY_PREFETCHER_ROWS;
+    if (kernel_follows && plan->transfers.kernels->prefetches)
+        plan->transfers.choices.prefetchers[0] = INLAY_PREFETCHER_ROWS;
     choose_parts(plan, work, executor, all_bytes);
     choose_positions(plan, work, in_memory);
     /* Timings taken while stores are being tried aren't valid for other stores. */
-    choose_prefetch(plan, work, all_bytes, !(plan->store_trial.timed && plan->store_trial.index >= INLAY_EPOCH_CALLS));
+    choose_prefetch(plan, work, all_bytes,
+                    !(plan->store_trial.timed && plan->store_trial.index >= INLAY_STORE_TRIAL_CALLS));
     choose_source(plan, in_memory);
 }

@@ -23,7 +23,7 @@ enum inlay_position_source {
 
 struct inlay_plan {
     const struct inlay_work *work;
-    struct inlay_transfers moves;
+    struct inlay_transfers transfers;
     struct inlay_store_trial_call store_trial; /* if stores are being tuned; else not timed, and the rest is unset */
     const char *stores_reason, *prefetch_reason;
 

@@ -108,11 +108,11 @@ __attribute__((noinline)) void inlay_run_pooled(const struct inlay_part *part)
     _Alignas(INLAY_CACHE_LINE) unsigned char floats[INLAY_SUM_BYTES];
     const struct inlay_work *work = part->work;
     const struct inlay_sequence last = inlay_sequence_of(work, part->b_end - 1);
-    const bool in_place = work->spec->out_type == INLAY_F32 && !part->plan->moves.stream;
+    const bool in_place = work->spec->out_type == INLAY_F32 && !part->plan->transfers.stream;
     struct pooling pooling;
     /* No timer: rows are prefetched across the ends of sequences, which a tile can't do. */
-    inlay_tile_begin(&pooling.tile, &part->plan->moves, NULL, work->tokens, work->spec->scale, work->tokens->dim, true,
-                     INLAY_F32);
+    inlay_tile_begin(&pooling.tile, &part->plan->transfers, NULL, work->tokens, work->spec->scale, work->tokens->dim,
+                     true, INLAY_F32);
     pooling.tile.call.stream = false;
     pooling.part = part;
     pooling.prefetched = inlay_sequence_of(work, part->b).first;

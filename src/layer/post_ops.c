@@ -33,7 +33,7 @@ static void apply_norm(const struct inlay_group *group)
         .beta = work->spec->beta,
     };
     if (rows.count > 0)
-        group->part->plan->moves.kernels->norm(&tile);
+        group->part->plan->transfers.kernels->norm(&tile);
 }
 
 static void apply_dropout(const struct inlay_group *group)
@@ -56,9 +56,9 @@ static void convert(const struct inlay_group *group, unsigned char *const *out)
         }
     struct inlay_embed_tile tile = inlay_floats_tile(rows.from, rows.to, rows.count, group->columns);
     tile.out_type = group->part->work->spec->out_type;
-    tile.stream = group->part->plan->moves.stream;
+    tile.stream = group->part->plan->transfers.stream;
     if (rows.count > 0)
-        group->part->plan->moves.kernels->embed(&tile);
+        group->part->plan->transfers.kernels->embed(&tile);
 }
 
 void inlay_finish_group(const struct inlay_group *group, unsigned char *const *out)

@@ -41,5 +41,5 @@ static inline void inlay_ngram_chunk_hash(struct inlay_ngram_chunk *chunk, const
         .rows = chunk->rows,
         .rows_stride = (tokens + INLAY_NGRAM_LANES - 1) / INLAY_NGRAM_LANES * INLAY_NGRAM_LANES,
     };
-    pass->moves.kernels->ngram_rows(&chunk->call);
+    pass->transfers.kernels->ngram_rows(&chunk->call);
 }

@@ -41,7 +41,7 @@ static void use_table(struct work *work, const inlay_table *table)
         return;
     end_tile(work);
     work->tile_table = table;
-    inlay_tile_begin(work->tile, &work->pass->moves, work->timer, table, gather->lookup.scale, work->columns,
+    inlay_tile_begin(work->tile, &work->pass->transfers, work->timer, table, gather->lookup.scale, work->columns,
                      gather->sums, gather->sums ? INLAY_F32 : gather->lookup.out_type);
     if (gather->sums)
         work->tile->call.stream = false;
@@ -107,8 +107,8 @@ static void finish_sums(struct work *work, size_t token, size_t tokens, const bo
     }
     struct inlay_embed_tile converted = inlay_floats_tile(rows, out, tokens, work->columns);
     converted.out_type = work->gather->lookup.out_type;
-    converted.stream = pass->moves.stream;
-    pass->moves.kernels->embed(&converted);
+    converted.stream = pass->transfers.stream;
+    pass->transfers.kernels->embed(&converted);
 }
 
 /* Computes columns [column, column + columns) of the output of tokens [token, end). */
@@ -145,7 +145,7 @@ static __attribute__((noinline)) void run_forward(const struct inlay_ngram_pass 
     struct inlay_tile tile;
     struct inlay_part_timer timer;
     struct work work = {.pass = pass, .gather = gather, .tile = &tile, .timer = &timer, .buffer = buffer};
-    inlay_part_timer_begin(&timer, &pass->moves.choices);
+    inlay_part_timer_begin(&timer, &pass->transfers.choices);
     const size_t piece = gather->sums ? inlay_min(gather->dim, INLAY_SUM_FLOATS) : gather->dim;
     for (work.column = 0; work.column < gather->dim; work.column += piece) {
         work.columns = inlay_min(gather->dim - work.column, piece);
@@ -162,15 +162,15 @@ static struct inlay_transfers choose_moves(const struct inlay_ngram_gather *gath
     const inlay_prefetch chosen = gather->tuning.prefetch;
     const bool one_row = tokens == 1 && gather->lookup.columns == 1;
     const struct inlay_kernels *kernels = inlay_dispatch();
-    struct inlay_transfers moves = {
+    struct inlay_transfers transfers = {
         .kernels = kernels,
-        .narrow_transfers = inlay_moves_narrow(bytes),
+        .narrow_transfers = inlay_transfers_narrow(bytes),
         .stream = inlay_streams(kernels, gather->lookup.stores, &gather->tuning, bytes),
     };
-    inlay_choices_begin(&moves.choices, one_row                              ? INLAY_PREFETCH_NONE
-                                        : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
-                                                                             : chosen);
-    return moves;
+    inlay_choices_begin(&transfers.choices, one_row                              ? INLAY_PREFETCH_NONE
+                                            : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
+                                                                                 : chosen);
+    return transfers;
 }
 
 inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_batch *batch,
@@ -199,7 +199,7 @@ inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_bat
         return status;
     struct inlay_ngram_pass pass = {
         .input = &input,
-        .moves = choose_moves(&gather, input.tokens),
+        .transfers = choose_moves(&gather, input.tokens),
         .first_column = gather.lookup.first_column,
         .columns = gather.lookup.columns,
         .out = out,

@@ -112,7 +112,7 @@ inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngram_batch *
         return status;
     struct inlay_ngram_pass pass = {
         .input = &input,
-        .moves = {.kernels = inlay_dispatch()},
+        .transfers = {.kernels = inlay_dispatch()},
         .first_column = first_column,
         .columns = columns,
         .out = out,

@@ -24,7 +24,7 @@ static void run_tokens(void *arg, size_t index)
     const size_t tokens = pass->input->tokens;
     struct inlay_fpenv host = inlay_fpenv_enter();
     pass->run(pass, inlay_share_begin(tokens, pass->parts, index), inlay_share_begin(tokens, pass->parts, index + 1));
-    if (pass->moves.stream)
+    if (pass->transfers.stream)
         inlay_store_fence();
     inlay_fpenv_leave(host);
 }

@@ -15,7 +15,7 @@ struct inlay_ngram_pass {
     size_t token_stride_bytes;
     const void *terms; /* argument of `run` */
     void (*run)(const struct inlay_ngram_pass *pass, size_t token, size_t end);
-    struct inlay_transfers moves;
+    struct inlay_transfers transfers;
     size_t parts; /* set by inlay_ngram_run() */
 };
 

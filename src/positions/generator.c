@@ -32,7 +32,7 @@ void inlay_generator_start(struct inlay_generator *generator, const struct inlay
     generator->row = 0;
     generator->anchor_rows = rotates ? INLAY_ANCHOR_ROWS : 1;
     generator->rows_left = 0;
-    generator->reanchors = INLAY_MOST_REANCHORS;
+    generator->reanchors = INLAY_MAX_REANCHORS;
     generator->direct = exact && (positions.list != NULL || rows <= direct_rows);
     if (generator->direct && (positions.list == NULL || positions.type == INLAY_POSITION_I64))
         return; /* all positions are integers and need no state */
@@ -96,7 +96,7 @@ static void anchor_exactly(struct inlay_generator *generator, double position)
         struct inlay_sinusoid_anchor block = {
             .pairs = inlay_padded(pairs),
             .rows = (unsigned)generator->anchor_rows,
-            .reanchors = generator->anchor_rows > 1 ? INLAY_MOST_REANCHORS : 0,
+            .reanchors = generator->anchor_rows > 1 ? INLAY_MAX_REANCHORS : 0,
             .amplitude = sinusoid->amplitude,
             .half_turns = half_turns,
             .quadrant_sin = quadrant_sin,
@@ -126,7 +126,7 @@ static void reanchor(struct inlay_generator *generator)
 
 static void anchor(struct inlay_generator *generator, double position)
 {
-    if (generator->anchor_rows > 1 && generator->reanchors < INLAY_MOST_REANCHORS)
+    if (generator->anchor_rows > 1 && generator->reanchors < INLAY_MAX_REANCHORS)
         reanchor(generator);
     else if (generator->kernels->lanes > 0)
         anchor_exactly(generator, position);

@@ -272,7 +272,7 @@ VEC_INLINE void dequantize_rows(inlay_element_type type, struct dequantize_way w
     const size_t columns = QUANTIZED_BLOCK * (quantized_layouts[type].blocks > 0 ? quantized_layouts[type].blocks : 1);
     for (size_t i = 0; i < tile.count; i++) {
         const unsigned char *next = tile.next != NULL ? tile.next[i] : NULL;
-        if (next != NULL && !tile.beside) {
+        if (next != NULL && !tile.by_line) {
             inlay_prefetch_lines(next, tile.columns * quantized_bytes(type) / columns, tile.near);
             next = NULL;
         }

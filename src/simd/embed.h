@@ -37,13 +37,13 @@ VEC_INLINE span embed_span_value(span x, span position, float scale, struct embe
 }
 
 /* Ordinary stores of vectors or of spans, or streaming stores of vectors. */
-enum embed_moves { EMBED_VECTORS, EMBED_SPANS, EMBED_STREAM };
+enum embed_stores { EMBED_VECTORS, EMBED_SPANS, EMBED_STREAM };
 
 /* Writes one cache line of columns, with its stores back to back. */
 VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *position, unsigned char *out, float scale,
-                           struct embed_terms terms, enum embed_moves moves)
+                           struct embed_terms terms, enum embed_stores stores)
 {
-    if (moves == EMBED_SPANS) {
+    if (stores == EMBED_SPANS) {
         span line[INLAY_CACHE_LINE / SPAN_BYTES];
         for (size_t i = 0; i < INLAY_CACHE_LINE / SPAN_BYTES; i++) {
             span position_span = span_load(position + i * SPAN_BYTES);
@@ -60,22 +60,22 @@ VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *positi
         if (terms.type != INLAY_F32)
             cast_line(line, terms.type);
         for (size_t i = 0; i < LINE_VECS; i++)
-            moves == EMBED_STREAM ? vec_stream(out + i * VEC_BYTES, line[i]) : vec_store(out + i * VEC_BYTES, line[i]);
+            stores == EMBED_STREAM ? vec_stream(out + i * VEC_BYTES, line[i]) : vec_store(out + i * VEC_BYTES, line[i]);
     }
 }
 
 /* A row to prefetch, one line per line of output; null: none. */
-struct embed_beside {
+struct embed_ahead {
     const unsigned char *row;
     bool near;
 };
 
-static const struct embed_beside embed_alone = {NULL, false};
+static const struct embed_ahead embed_alone = {NULL, false};
 
-VEC_INLINE void embed_prefetch(struct embed_beside beside, size_t at)
+VEC_INLINE void embed_prefetch(struct embed_ahead ahead, size_t at)
 {
-    if (beside.row != NULL)
-        inlay_prefetch_line(beside.row + at, beside.near);
+    if (ahead.row != NULL)
+        inlay_prefetch_line(ahead.row + at, ahead.near);
 }
 
 /* Stores the first n columns, at most VEC_LEN. */
@@ -90,14 +90,14 @@ VEC_INLINE void embed_store(unsigned char *out, vec x, size_t n, inlay_element_t
 /* Writes any number of columns to any address with ordinary stores. Offsets are bytes of the output; the input is
    `wide` times as large. */
 VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                             size_t columns, float scale, struct embed_terms terms, enum embed_moves moves,
-                             struct embed_beside beside)
+                             size_t columns, float scale, struct embed_terms terms, enum embed_stores stores,
+                             struct embed_ahead ahead)
 {
     const size_t element = embed_bytes(terms), wide = sizeof(float) / element, bytes = columns * element;
     size_t at = 0;
     for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
-        embed_prefetch(beside, at * wide);
-        embed_line(row + at * wide, position + at * wide, out + at, scale, terms, moves);
+        embed_prefetch(ahead, at * wide);
+        embed_line(row + at * wide, position + at * wide, out + at, scale, terms, stores);
     }
     for (; at + VEC_LEN * element <= bytes; at += VEC_LEN * element) {
         vec value = embed_value(vec_load(row + at * wide), vec_load(position + at * wide), scale, terms);
@@ -155,7 +155,7 @@ VEC_INLINE void embed_release(struct embed_held *held)
  */
 VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
                                size_t columns, float scale, struct embed_terms terms, struct embed_held *held,
-                               struct embed_beside beside)
+                               struct embed_ahead ahead)
 {
     const size_t element = embed_bytes(terms), wide = sizeof(float) / element, bytes = columns * element;
     const size_t head = vec_columns_before_line(out, element, columns), head_bytes = head * element;
@@ -175,7 +175,7 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
     }
     size_t at = head_bytes;
     for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
-        embed_prefetch(beside, at * wide);
+        embed_prefetch(ahead, at * wide);
         embed_line(row + at * wide, position + at * wide, out + at, scale, terms, EMBED_STREAM);
     }
     if (at < bytes) {
@@ -204,17 +204,17 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         const bool stream = VEC_STREAMS && tile.stream && (uintptr_t)out % embed_bytes(terms) == 0;
         /* For 16-bit outputs the layer prefetches instead. */
         const bool prefetches = terms.type == INLAY_F32 && tile.next != NULL;
-        struct embed_beside beside = {prefetches ? tile.next[i] : NULL, tile.near};
-        if (beside.row != NULL && !tile.beside) {
-            inlay_prefetch_lines(beside.row, tile.columns * sizeof(float), tile.near);
-            beside.row = NULL;
+        struct embed_ahead ahead = {prefetches ? tile.next[i] : NULL, tile.near};
+        if (ahead.row != NULL && !tile.by_line) {
+            inlay_prefetch_lines(ahead.row, tile.columns * sizeof(float), tile.near);
+            ahead.row = NULL;
         }
         if (stream)
-            embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held, beside);
+            embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held, ahead);
         else if (narrow_transfers)
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_SPANS, beside);
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_SPANS, ahead);
         else
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_VECTORS, beside);
+            embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_VECTORS, ahead);
     }
     while (held.streamed < held.full)
         embed_stream_oldest(&held);

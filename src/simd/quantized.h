@@ -282,9 +282,9 @@ VEC_INLINE void quantized_share(inlay_element_type type, const struct quantized_
     for (size_t i = 0; i < layout->parts; i += VEC_LEN)
         vec_store((unsigned char *)(row->shared + i), unit * (vec_load_i8(scales + i) - less));
     if (layout->biased) {
-        const vec least_unit = quantized_half(at + layout->unit_at + 2);
+        const vec min_unit = quantized_half(at + layout->unit_at + 2);
         for (size_t i = 0; i < layout->parts; i += VEC_LEN)
-            vec_store((unsigned char *)(row->shared + 16 + i), least_unit * -vec_load_i8(leasts + i));
+            vec_store((unsigned char *)(row->shared + 16 + i), min_unit * -vec_load_i8(leasts + i));
     }
 }
 

@@ -19,7 +19,7 @@ static void put_nibble(unsigned char *to, size_t index, double q)
 }
 
 /* Below this a float32 loses digits, and its reciprocal may be infinite. */
-static const double least_step = 0x1p-126;
+static const double min_step = 0x1p-126;
 
 enum { LARGEST_E4M3 = 448 };
 
@@ -27,7 +27,7 @@ enum { LARGEST_E4M3 = 448 };
 static double step_of(double range, double steps)
 {
     double step = (float)(range / steps);
-    return range == 0 ? 1 : step < least_step ? least_step : step;
+    return range == 0 ? 1 : step < min_step ? min_step : step;
 }
 
 static void quantize_float(const struct row *row)
@@ -55,7 +55,7 @@ static void quantize_i8(const struct row *row)
 static void quantize_i8_inverse(const struct row *row)
 {
     double magnitude = magnitude_of(range_of(row->from, 0, row->dim)), scale = magnitude == 0 ? 1 : 127 / magnitude;
-    scale = scale < 1 / least_step ? (float)scale : 1 / least_step;
+    scale = scale < 1 / min_step ? (float)scale : 1 / min_step;
     inlay_store_f32(row->scales, 0, (float)scale);
     for (size_t i = 0; i < row->dim; i++)
         row->to[i] = (unsigned char)(signed char)clamped(nearest(value_at(row->from, i) * scale), -127, 127);

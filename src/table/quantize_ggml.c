@@ -211,7 +211,7 @@ static void quantize_q6_k(const unsigned char *from, int largest, unsigned char 
 
 /* The units shared by a superblock, and its scales and minima in units. */
 struct shared {
-    uint16_t half, least_half;
+    uint16_t half, min_half;
     unsigned scales[16], leasts[16];
 };
 
@@ -229,17 +229,17 @@ static struct shared quantize_with_minima(const unsigned char *from, size_t colu
         ranges[j] = range_of(from, j * columns, columns);
         lowest = ranges[j].least < lowest ? ranges[j].least : lowest;
     }
-    shared.least_half = half_at_least(-lowest / units);
-    const double least_unit = half_value(shared.least_half);
+    shared.min_half = half_at_least(-lowest / units);
+    const double min_unit = half_value(shared.min_half);
     for (size_t j = 0; j < parts; j++) {
-        shared.leasts[j] = ranges[j].least < 0 ? units_of(-ranges[j].least, least_unit, units) : 0;
-        const double width = ranges[j].most + shared.leasts[j] * least_unit;
+        shared.leasts[j] = ranges[j].least < 0 ? units_of(-ranges[j].least, min_unit, units) : 0;
+        const double width = ranges[j].most + shared.leasts[j] * min_unit;
         widest = width > widest ? width : widest;
     }
     shared.half = half_at_least(widest / most / units);
     const double unit = half_value(shared.half);
     for (size_t j = 0; j < parts; j++) {
-        const double low = shared.leasts[j] * least_unit;
+        const double low = shared.leasts[j] * min_unit;
         shared.scales[j] = units_of((ranges[j].most + low) / most, unit, units);
         for (size_t i = j * columns; i < (j + 1) * columns; i++)
             q[i] = (unsigned char)number_by_step(value_at(from, i) + low, unit * shared.scales[j], 0, most);
@@ -255,7 +255,7 @@ static void quantize_q2_k(const unsigned char *from, int largest, unsigned char 
         block[s] = (unsigned char)(shared.scales[s] | shared.leasts[s] << 4);
     put_plane(block + 16, 2, 32, q, SUPERBLOCK, 0);
     put_half(block, 40, shared.half);
-    put_half(block, 41, shared.least_half);
+    put_half(block, 41, shared.min_half);
 }
 
 static void quantize_q4_or_q5_k(const unsigned char *from, int largest, unsigned char *header)
@@ -265,7 +265,7 @@ static void quantize_q4_or_q5_k(const unsigned char *from, int largest, unsigned
     const struct shared shared = quantize_with_minima(from, BLOCK, largest, 63, q);
     const unsigned *scales = shared.scales, *leasts = shared.leasts;
     put_half(header, 0, shared.half);
-    put_half(header, 1, shared.least_half);
+    put_half(header, 1, shared.min_half);
     for (size_t j = 0; j < 4; j++) {
         header[4 + j] = (unsigned char)(scales[j] | scales[j + 4] >> 4 << 6);
         header[8 + j] = (unsigned char)(leasts[j] | leasts[j + 4] >> 4 << 6);

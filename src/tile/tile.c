@@ -39,7 +39,7 @@ static void use_strategy(struct inlay_tile *tile)
         tile->block = inlay_min(tile->block, inlay_max(INLAY_TUNE_PART_BYTES / 2 / tile->out_bytes, 1));
 }
 
-void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *moves, struct inlay_part_timer *timer,
+void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *transfers, struct inlay_part_timer *timer,
                       const inlay_table *table, float scale, size_t columns, bool positioned,
                       inlay_element_type out_type)
 {
@@ -52,9 +52,9 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *mov
     tile->call.positions = positioned ? tile->positions : NULL;
     tile->call.columns = columns;
     tile->call.scale = scale;
-    tile->call.stream = moves->stream;
-    tile->call.narrow_transfers = moves->narrow_transfers;
-    tile->kernel = moves->kernels->embed;
+    tile->call.stream = transfers->stream;
+    tile->call.narrow_transfers = transfers->narrow_transfers;
+    tile->kernel = transfers->kernels->embed;
     tile->begin = tile->count = 0;
     tile->waits = false;
     tile->timer = timer;
@@ -87,7 +87,7 @@ static void run_block(struct inlay_tile *tile, size_t begin, size_t count, size_
     tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
     tile->call.out = tile->out + begin;
     tile->call.next = ahead > 0 ? next + ahead : NULL;
-    tile->call.beside = tile->strategy->beside;
+    tile->call.by_line = tile->strategy->by_line;
     tile->call.near = tile->strategy->near;
     tile->call.count = count;
     tile->kernel(&tile->call);

@@ -37,7 +37,7 @@ struct inlay_tile {
 
 /* Initializes an empty tile for rows table[id] * scale, `columns` of each, plus positions[i] if `positioned`, written
    as `out_type`. */
-void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *moves, struct inlay_part_timer *timer,
+void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *transfers, struct inlay_part_timer *timer,
                       const inlay_table *table, float scale, size_t columns, bool positioned,
                       inlay_element_type out_type);
 

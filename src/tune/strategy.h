@@ -28,7 +28,7 @@ struct inlay_strategy {
     const char *text; /* for explanations */
     uint8_t ahead;    /* rows between the row being written and the row being prefetched by the kernel; 0: the kernel
                          doesn't prefetch */
-    bool beside;      /* a line of that row per line written; else all of it before the row */
+    bool by_line;     /* a line of that row per line written; else all of it before the row */
     bool near;        /* into L1; else into L2, which allows more outstanding requests */
     bool lines;       /* the first lines of a block's rows, before the block is read */
     bool blocks;      /* all lines of a block's rows, before the previous block is read */

@@ -303,12 +303,12 @@ static inlay_stores faster_stores(const struct inlay_store_trials *store_trials)
 struct inlay_store_trial_call inlay_store_trial_begin(struct inlay_tuner *tuner, size_t bytes, bool streams)
 {
     /* The current ones, then the others, then the faster ones for a long time, then again. */
-    enum { TIMED_CALLS = 2 * INLAY_EPOCH_CALLS, SETTLED_CALLS = 1024 };
+    enum { TIMED_CALLS = 2 * INLAY_STORE_TRIAL_CALLS, SETTLED_CALLS = 1024 };
     const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
     struct inlay_store_trials *store_trials =
-        &tuner->store_trials[inlay_min(log2 - INLAY_EPOCH_LEAST_LOG2, INLAY_TUNING_OUTPUT_CLASSES - 1)];
+        &tuner->store_trials[inlay_min(log2 - INLAY_STORE_TRIAL_MIN_LOG2, INLAY_TUNING_OUTPUT_CLASSES - 1)];
     const uint32_t index = tuner->fixed ? TIMED_CALLS : store_trials->calls++ % (TIMED_CALLS + SETTLED_CALLS);
-    const bool timed = index < TIMED_CALLS, others = timed && index >= INLAY_EPOCH_CALLS;
+    const bool timed = index < TIMED_CALLS, others = timed && index >= INLAY_STORE_TRIAL_CALLS;
     const uint32_t stores = store_trials->stores;
     if (stores != INLAY_STORES_AUTOMATIC)
         streams = stores == INLAY_STORES_STREAMED;
@@ -328,26 +328,26 @@ struct inlay_store_trial_call inlay_store_trial_begin(struct inlay_tuner *tuner,
  */
 static uint32_t reading_ticks_per_mib(const struct inlay_written *output)
 {
-    const size_t line = 64, row_bytes = inlay_min(output->row_bytes, INLAY_EPOCH_PIECE_BYTES);
-    const size_t apart = output->rows / INLAY_EPOCH_PIECES;
-    const size_t rows = inlay_max(inlay_min(INLAY_EPOCH_PIECE_BYTES / row_bytes, apart), 1);
+    const size_t line = 64, row_bytes = inlay_min(output->row_bytes, INLAY_STORE_TRIAL_PIECE_BYTES);
+    const size_t apart = output->rows / INLAY_STORE_TRIAL_PIECES;
+    const size_t rows = inlay_max(inlay_min(INLAY_STORE_TRIAL_PIECE_BYTES / row_bytes, apart), 1);
     const uint64_t begin = inlay_ticks();
-    for (size_t piece = 0; piece < INLAY_EPOCH_PIECES; piece++)
+    for (size_t piece = 0; piece < INLAY_STORE_TRIAL_PIECES; piece++)
         for (size_t row = piece * apart; row < piece * apart + rows; row++) {
             const volatile unsigned char *bytes = output->data + row * output->stride_bytes;
             for (size_t i = 0; i < row_bytes; i += line)
                 (void)bytes[i];
         }
-    return ticks_per_mib(inlay_ticks() - begin, INLAY_EPOCH_PIECES * rows * row_bytes);
+    return ticks_per_mib(inlay_ticks() - begin, INLAY_STORE_TRIAL_PIECES * rows * row_bytes);
 }
 
 void inlay_store_trial_end(const struct inlay_store_trial_call *call, const struct inlay_written *output)
 {
     const uint64_t ticks = inlay_ticks() - call->begin;
-    if (call->index % INLAY_EPOCH_CALLS >= INLAY_EPOCH_SKIPPED)
+    if (call->index % INLAY_STORE_TRIAL_CALLS >= INLAY_STORE_TRIAL_SKIPPED)
         add_sample(&call->store_trials->candidates[call->streams],
                    ticks_per_mib(ticks, call->bytes) + reading_ticks_per_mib(output));
-    if (call->index < 2 * INLAY_EPOCH_CALLS - 1)
+    if (call->index < 2 * INLAY_STORE_TRIAL_CALLS - 1)
         return;
     const inlay_stores faster = faster_stores(call->store_trials);
     if (faster == INLAY_STORES_AUTOMATIC)
@@ -374,7 +374,7 @@ void inlay_tuner_begin(struct inlay_tuner *tuner, const inlay_tuning_state *stat
     for (int i = 0; i < INLAY_TUNING_OUTPUT_CLASSES; i++)
         if (state->stores[i] != INLAY_STORES_AUTOMATIC) {
             tuner->store_trials[i].stores = state->stores[i];
-            tuner->store_trials[i].calls = 2 * INLAY_EPOCH_CALLS;
+            tuner->store_trials[i].calls = 2 * INLAY_STORE_TRIAL_CALLS;
         }
 }
 

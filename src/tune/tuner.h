@@ -148,10 +148,10 @@ void inlay_part_timer_end(struct inlay_part_timer *timer);
 
 /* Calls per store_trial, and the first ones that aren't counted, since they are slowed by what other stores left in
  * cache. */
-enum { INLAY_EPOCH_CALLS = 8, INLAY_EPOCH_SKIPPED = 3 };
+enum { INLAY_STORE_TRIAL_CALLS = 8, INLAY_STORE_TRIAL_SKIPPED = 3 };
 
 /* Smaller outputs are never streamed: the consumer finds them in the cache of any CPU. */
-enum { INLAY_EPOCH_LEAST_LOG2 = 22 };
+enum { INLAY_STORE_TRIAL_MIN_LOG2 = 22 };
 
 /* A call whose stores are tuned. */
 struct inlay_store_trial_call {
@@ -166,7 +166,7 @@ struct inlay_store_trial_call {
 };
 
 /* The output of a timed call is read in evenly spaced pieces, to estimate how long its consumer will wait. */
-enum { INLAY_EPOCH_PIECES = 8, INLAY_EPOCH_PIECE_BYTES = 32 * 1024 };
+enum { INLAY_STORE_TRIAL_PIECES = 8, INLAY_STORE_TRIAL_PIECE_BYTES = 32 * 1024 };
 
 /* Where a call has written its output. */
 struct inlay_written {
@@ -174,7 +174,7 @@ struct inlay_written {
     size_t rows, row_bytes, stride_bytes;
 };
 
-/* Chooses the stores of a call of at least 2^INLAY_EPOCH_LEAST_LOG2 bytes and starts timing it. `streams`: the choice
-   without self-tuning. */
+/* Chooses the stores of a call of at least 2^INLAY_STORE_TRIAL_MIN_LOG2 bytes and starts timing it. `streams`: the
+   choice without self-tuning. */
 struct inlay_store_trial_call inlay_store_trial_begin(struct inlay_tuner *tuner, size_t bytes, bool streams);
 void inlay_store_trial_end(const struct inlay_store_trial_call *call, const struct inlay_written *output);

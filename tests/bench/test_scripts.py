@@ -18,7 +18,7 @@ import xml.etree.ElementTree
 
 BENCH = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(BENCH))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(BENCH.parent / "scripts" / "checks"))
 sys.path += [str(BENCH / "peers"), str(BENCH.parent / "python" / "tests")]
 sys.dont_write_bytecode = True
 

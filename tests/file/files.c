@@ -216,9 +216,9 @@ static double cpu_seconds(void)
 /* The most seconds that a refusal may take. Sanitizers, builds without optimization and other machines, which are
    emulated, take longer. */
 #if defined(SANITIZED) || !defined(__OPTIMIZE__) || !defined(__x86_64__)
-static const double most_seconds = 1;
+static const double max_seconds = 1;
 #else
-static const double most_seconds = 0.01;
+static const double max_seconds = 0.01;
 #endif
 
 /* Opens a path with so much more memory, and says what time it took. */
@@ -270,9 +270,9 @@ void expect_refused(const char *path, inlay_file_status status, const char *name
     EXPECT(name == NULL || strstr(error.message, name) != NULL, "\"%s\" is not in: %s", name, error.message);
     EXPECT((error.system_error != 0) == (status == INLAY_FILE_ERROR_SYSTEM), "system error %d", error.system_error);
     /* The machine may have been busy. */
-    for (int again = 0; again < 4 && seconds >= most_seconds; again++)
+    for (int again = 0; again < 4 && seconds >= max_seconds; again++)
         open_bounded(path, 0, &file, &error, &seconds);
-    EXPECT(seconds < most_seconds, "it took %g ms: %s", seconds * 1e3, error.message);
+    EXPECT(seconds < max_seconds, "it took %g ms: %s", seconds * 1e3, error.message);
     EXPECT(left_open() == 0, "a descriptor or a mapping is still there: %s", error.message);
     EXPECT(inlay_file_open(path, NULL, &file, NULL) == status, "another status without an error");
 }

@@ -13,10 +13,10 @@ static const size_t totals[] = {0,        1,        2,          7,          127,
 
 START_TEST(shares_cover_everything_once)
 {
-    static const size_t most_parts[] = {1, 2, 3, 16, 127, 128, 512, 4099};
+    static const size_t max_parts[] = {1, 2, 3, 16, 127, 128, 512, 4099};
     for (size_t t = 0; t < sizeof totals / sizeof *totals; t++)
-        for (size_t p = 0; p < sizeof most_parts / sizeof *most_parts; p++) {
-            size_t total = totals[t], parts = most_parts[p], end = 0;
+        for (size_t p = 0; p < sizeof max_parts / sizeof *max_parts; p++) {
+            size_t total = totals[t], parts = max_parts[p], end = 0;
             for (size_t i = 0; i < parts; i++) {
                 size_t begin = inlay_share_begin(total, parts, i);
                 EXPECT(begin == end, "share %zu of %zu of %zu begins at %zu, not at %zu", i, parts, total, begin, end);

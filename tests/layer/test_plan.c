@@ -13,8 +13,8 @@
 enum { MIB = 1024 * 1024 };
 
 /* The initial strategy on unknown CPUs. */
-#define BESIDE_2 "prefetch:  to L2, a line of row i + 2 beside each of row i: what loses least"
-#define BESIDE_8 "prefetch:  to L2, a line of row i + 8 beside each of row i: what loses least"
+#define LINE_AHEAD_2 "prefetch:  to L2, the same line 2 rows ahead: the default"
+#define LINE_AHEAD_8 "prefetch:  to L2, the same line 8 rows ahead: the default"
 #define BLOCKS "prefetch:  to L2, blocks of rows"
 
 struct planned {
@@ -42,15 +42,15 @@ static const struct planned plans[] = {
     {"prefetch:  none: there is one token", 1, 1, 512, 1000, .start = 16, .sinusoid = true},
     {"prefetch:  to L1, the first lines of 16 rows", 2, 8, 512, 1000, .type = INLAY_F32},
     {"prefetch:  to L1, the first lines of 16 rows", 2, 8, 4096, 1 << 17, .type = INLAY_F32},
-    {BESIDE_8, 2, 8, 512, 1000, .type = INLAY_F16, .scalar = BLOCKS},
+    {LINE_AHEAD_8, 2, 8, 512, 1000, .type = INLAY_F16, .scalar = BLOCKS},
     {"prefetch:  to L2, blocks of rows", 64, 1024, 512, 1000, .normed = true},
-    {BESIDE_8, 2, 8, 512, 1 << 20, .type = INLAY_F32, .scalar = BLOCKS}, /* short rows of a table larger than any
+    {LINE_AHEAD_8, 2, 8, 512, 1 << 20, .type = INLAY_F32, .scalar = BLOCKS}, /* short rows of a table larger than any
                                                                             cache */
-    {BESIDE_8, 64, 1024, 512, 1000, .type = INLAY_F32, .scalar = BLOCKS},
-    {BESIDE_2, 64, 1024, 2048, 1 << 16, .type = INLAY_F32, .scalar = BLOCKS},
-    {BESIDE_2, 1, 8, 512, 1000, .start = 10, .sinusoid = true,
+    {LINE_AHEAD_8, 64, 1024, 512, 1000, .type = INLAY_F32, .scalar = BLOCKS},
+    {LINE_AHEAD_2, 64, 1024, 2048, 1 << 16, .type = INLAY_F32, .scalar = BLOCKS},
+    {LINE_AHEAD_2, 1, 8, 512, 1000, .start = 10, .sinusoid = true,
      .scalar = "prefetch:  to L1, the first lines of 16 rows"},
-    {BESIDE_8, 1, 8, 512, 1 << 20, .start = 10, .sinusoid = true, .scalar = BLOCKS},
+    {LINE_AHEAD_8, 1, 8, 512, 1 << 20, .start = 10, .sinusoid = true, .scalar = BLOCKS},
     {"each entry is added as it is computed", 1, 8, 512, 1000, .start = 10, .sinusoid = true,
      .scalar = "computed: not all of them are cached; 16 rows are cached; in blocks of rows"},
 };
@@ -65,10 +65,10 @@ static const char *said_here(const struct planned *plan)
 
 START_TEST(each_decision_has_its_reason)
 {
-    const size_t table_bytes = (size_t)1 << 32, out_bytes = (size_t)1 << 30, most_tokens = 4 * MIB;
+    const size_t table_bytes = (size_t)1 << 32, out_bytes = (size_t)1 << 30, max_tokens = 4 * MIB;
     unsigned char *table = pages_reserve(table_bytes);
     unsigned char *out = pages_reserve(out_bytes);
-    unsigned char *ids = calloc(most_tokens, 1);
+    unsigned char *ids = calloc(max_tokens, 1);
     ck_assert_ptr_nonnull(ids);
     const struct planned *plan = &plans[_i];
     const inlay_element_type type = plan->type != 0 ? plan->type : INLAY_F32;
@@ -154,7 +154,7 @@ START_TEST(pooled_rows_are_prefetched_by_the_kernel)
         inlay_batch batch = inlay_batch_i32(ids, 1, 2, 0);
         batch.weights = weighted ? weights : NULL;
         const bool by_kernel = !weighted && strcmp(tested->name, "scalar") != 0;
-        const char *says = by_kernel ? "a line of row i + 8 beside each of row i" : "to L2, blocks of rows";
+        const char *says = by_kernel ? "the same line 8 rows ahead" : "to L2, blocks of rows";
         float out[8];
         char text[2000];
         ck_assert_int_eq(inlay_forward_explain(layer, &batch, out, sizeof out, NULL, NULL, text, sizeof text),

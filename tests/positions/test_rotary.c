@@ -522,7 +522,7 @@ static const struct {
     const char *name;
     size_t offset;
     double least, most;
-    bool most_allowed;
+    bool max_allowed;
     bool zero_allowed;
     int scalings;
 } numbers[] = {
@@ -556,7 +556,7 @@ START_TEST(numbers_out_of_range_are_refused)
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
         try_number(n, numbers[n].least, true);
         try_number(n, nextafter(numbers[n].most, 0), true);
-        try_number(n, numbers[n].most, numbers[n].most_allowed);
+        try_number(n, numbers[n].most, numbers[n].max_allowed);
         try_number(n, nextafter(numbers[n].most, INFINITY), false);
         if (numbers[n].least > 0x1p-1074)
             try_number(n, nextafter(numbers[n].least, 0), false);

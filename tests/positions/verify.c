@@ -251,7 +251,7 @@ struct call {
 
 /* Returns how many rows take no longer to compute than to check; scalar takes half a microsecond per pair. Some calls
    are larger, to be streamed. */
-static size_t most_rows(const struct subject *subject, struct random *random)
+static size_t max_rows(const struct subject *subject, struct random *random)
 {
     size_t work = tested == &inlay_kernels_scalar ? 4096 : chance(random, 12) ? 1 << 21 : 1 << 18;
     size_t rows = work / (subject->pairs + 1);
@@ -299,7 +299,7 @@ static void draw_list(struct call *call, const struct subject *subject, struct r
     bool whole = chance(random, 50);
     call->kind = whole ? INTEGERS : REALS;
     call->list_type = whole ? INLAY_POSITION_I64 : chance(random, 50) ? INLAY_POSITION_F32 : INLAY_POSITION_F64;
-    size_t most = most_rows(subject, random);
+    size_t most = max_rows(subject, random);
     call->n = 1 + random_below(random, most < 2 * MAX_JUDGED ? most : 2 * MAX_JUDGED);
     for (size_t i = 0; i < call->n; i++)
         if (call->list_type == INLAY_POSITION_I64)
@@ -313,7 +313,7 @@ static void draw_list(struct call *call, const struct subject *subject, struct r
 static void draw_block(struct call *call, const struct subject *subject, struct random *random)
 {
     call->kind = BLOCKS;
-    call->n = 1 + random_below(random, most_rows(subject, random));
+    call->n = 1 + random_below(random, max_rows(subject, random));
     call->first = draw_position(random, INLAY_POSITION_LIMIT - (int64_t)call->n);
     if (subject->spec.dim % 2 == 0 && chance(random, 20)) {
         call->kind = ROTARY;
@@ -353,7 +353,7 @@ static bool draw_nearest(struct call *call, const struct subject *subject, struc
         for (size_t i = 0; i < around; i++)
             call->list.i64[i] = first + (int64_t)i;
     } else {
-        uint64_t depth = random_below(random, most_rows(subject, random) - around + 1);
+        uint64_t depth = random_below(random, max_rows(subject, random) - around + 1);
         depth = depth < (uint64_t)first ? depth : (uint64_t)first;
         call->first = first - (int64_t)depth;
         call->n += depth;

@@ -127,10 +127,10 @@ static void draw_arrays(struct source *source, inlay_table *table, bool scaled, 
 /* Splits the rows of a table into as many extents as allowed, of equal or different lengths. */
 static inlay_table draw_extents(struct source *source, const inlay_table *table, bool scaled, bool zeros)
 {
-    const size_t most = MAX_EXTENTS - extents_drawn, least_rows = (table->rows + most - 1) / most;
+    const size_t most = MAX_EXTENTS - extents_drawn, min_rows = (table->rows + most - 1) / most;
     const bool equal = half(source);
     inlay_table_extent *const first = &extents[extents_drawn];
-    const size_t rows_each = least_rows + choose(source, table->rows - least_rows + 1);
+    const size_t rows_each = min_rows + choose(source, table->rows - min_rows + 1);
     size_t count = 0;
     for (size_t row = 0; row < table->rows; count++) {
         const size_t left = table->rows - row;
@@ -309,21 +309,21 @@ static const void *draw_ids(struct source *source, int which, size_t n, inlay_id
 }
 
 /* Draws the number of tokens of each sequence, and returns the largest. */
-static size_t draw_lengths(struct call *call, struct source *source, size_t most_tokens, bool hostile)
+static size_t draw_lengths(struct call *call, struct source *source, size_t max_tokens, bool hostile)
 {
     inlay_batch *batch = &call->batch;
     size_t most, longest = 0;
     batch->sequences = one_in(source, 12) ? 0 : 1 + choose(source, 5);
     if (one_in(source, 8))
         batch->sequences = choose(source, 40);
-    if (batch->sequences > most_tokens)
-        batch->sequences = most_tokens;
-    most = batch->sequences > 0 ? most_tokens / batch->sequences : 0;
+    if (batch->sequences > max_tokens)
+        batch->sequences = max_tokens;
+    most = batch->sequences > 0 ? max_tokens / batch->sequences : 0;
     if (half(source)) {
         batch->length = choose(source, most + 1);
         if (batch->length % 5 == 4) { /* as in decoding */
             batch->length = 1;
-            batch->sequences = choose(source, most_tokens + 1);
+            batch->sequences = choose(source, max_tokens + 1);
         }
         call->n_tokens = batch->sequences * batch->length;
         return batch->length;
@@ -341,7 +341,7 @@ static size_t draw_lengths(struct call *call, struct source *source, size_t most
     batch->length = call->n_tokens;
     if (call->spec.pooling == INLAY_POOLING_NONE && half(source))
         batch->padded_length = longest + choose(source, 3);
-    while (batch->padded_length * batch->sequences > most_tokens)
+    while (batch->padded_length * batch->sequences > max_tokens)
         batch->padded_length--;
     if (hostile && one_in(source, 3)) {
         size_t b = choose(source, batch->sequences + 1);
@@ -386,7 +386,7 @@ static void draw_batch_positions(struct call *call, struct source *source, size_
                                        low && limit > 100 ? 100 : limit, hostile ? 20 : 0, -1);
 }
 
-static void draw_batch(struct call *call, struct source *source, size_t most_tokens)
+static void draw_batch(struct call *call, struct source *source, size_t max_tokens)
 {
     const inlay_layer_spec *spec = &call->spec;
     inlay_batch *batch = &call->batch;
@@ -396,7 +396,7 @@ static void draw_batch(struct call *call, struct source *source, size_t most_tok
     if (spec->token_mapping != NULL)
         vocab = spec->token_mapping_length;
     *batch = inlay_batch_i32(NULL, 0, 0, 0);
-    size_t longest = draw_lengths(call, source, most_tokens, hostile), tokens = call->n_tokens;
+    size_t longest = draw_lengths(call, source, max_tokens, hostile), tokens = call->n_tokens;
     uint64_t bad_ids_in = spec->bad_id != INLAY_BAD_ID_ERROR ? 4 : hostile ? 20 : 0;
     batch->ids = draw_ids(source, IDS, tokens, &batch->id_type, (int64_t)vocab, bad_ids_in, spec->padding_id);
     draw_batch_positions(call, source, longest, hostile);

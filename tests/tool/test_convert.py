@@ -19,7 +19,7 @@ DIM = 512
 # Types of elements, with the dtype of their scales; and with ggml's number.
 SAFETENSORS = {"float32": ("F32",), "float16": ("F16",), "bfloat16": ("BF16",), "i8": ("I8", "F32"),
                "e4m3": ("F8_E4M3", "F32"), "e4m3_e8m0": ("F8_E4M3", "F8_E8M0")}
-LIST = pathlib.Path(__file__).resolve().parents[1] / "types_of_ggml.inc"
+LIST = pathlib.Path(__file__).resolve().parents[1] / "tables" / "types_of_ggml.inc"
 GGUF = {
     {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}.get(name, name.lower()): int(number)
     for name, number in re.findall(r'"(\w+)", (\d+), .* INLAY_', LIST.read_text(encoding="utf-8"))

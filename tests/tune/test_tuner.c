@@ -435,7 +435,7 @@ START_TEST(outputs_are_read_within_their_bounds)
         const size_t bytes = cases[i].stride_bytes * (cases[i].rows - 1) + cases[i].row_bytes;
         const struct inlay_written output = {arena_place(&arena, bytes, AT_END, 0), cases[i].rows, cases[i].row_bytes,
                                              cases[i].stride_bytes};
-        for (int c = 0; c < 2 * INLAY_EPOCH_CALLS; c++) {
+        for (int c = 0; c < 2 * INLAY_STORE_TRIAL_CALLS; c++) {
             const struct inlay_store_trial_call call = inlay_store_trial_begin(tuner, 4 * MIB, false);
             inlay_store_trial_end(&call, &output);
         }
