@@ -591,9 +591,9 @@ def computed_layers():
     given, embed = [], conversion.embed
     least = conversion.MIN_BYTES, conversion.MIN_BYTES_OF_PAGES
 
-    def record(owner, arguments):
+    def record(arguments):
         given.append(arguments)
-        return embed(owner, arguments)
+        return embed(arguments)
 
     conversion.MIN_BYTES, conversion.MIN_BYTES_OF_PAGES, conversion.embed = 0, 0, record
     try:

@@ -79,7 +79,7 @@ class Ids(torch.nn.Module):
 
 def qwen_space(embedding):
     nn = types.SimpleNamespace(Module=torch.nn.Module, Buffer=torch.nn.Buffer, Embedding=embedding)
-    space = {"torch": torch, "nn": nn, "math": math}
+    space = {"torch": torch, "nn": nn, "math": math, "deprecate_kwarg": lambda *_, **__: lambda forward: forward}
     names = {"_MASK64", "_SPLITMIX_GAMMA", "_SPLITMIX_M1", "_SPLITMIX_M2", "_PRIME_1", "_splitmix64", "_is_prime"}
     names |= {"_build_layer_multipliers", "_find_nth_prime_after", "Qwen4ExpTextNGramEmbedding"}
     return definitions(source("transformers", "models/qwen4_exp/modeling_qwen4_exp.py"), names, space)

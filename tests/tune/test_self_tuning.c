@@ -342,9 +342,11 @@ START_TEST(a_layer_that_learns_nothing_keeps_to_what_it_was_given)
                    text);
             const char *stores = strstr(text, "stores:"), *prefetch = strstr(text, "prefetch:");
             ck_assert(stores != NULL && prefetch != NULL);
-            EXPECT(strstr(stores, "learned") == NULL || strstr(stores, "learned") > prefetch,
+            EXPECT(strstr(stores, "picked by self-tuning") == NULL ||
+                       strstr(stores, "picked by self-tuning") > prefetch,
                    "no stores are known:\n%s", text);
-            EXPECT((strstr(prefetch, "learned") != NULL) == (computes < 2), "case %d:\n%s", computes, text);
+            EXPECT((strstr(prefetch, "picked by self-tuning") != NULL) == (computes < 2), "case %d:\n%s", computes,
+                   text);
             const bool says = strstr(text, "positions: read") != NULL;
             EXPECT(reads == says, "case %d, %zu tokens: %s", computes, lengths[i], text);
             EXPECT(computes == 2 || tested->lanes == 0 || reads == (computes == 0), "case %d: %s", computes, text);
