@@ -79,7 +79,7 @@ quick() {
         "-Disas=$(best_isa)"
     say "building build-quick"
     build build-quick quick
-    say "running the tests that tell most"
+    say "running the tests of suite quick"
     local suites=(--suite quick) tested=build-quick/tested
     if [ ! -e $tested ] || [ -n "$(find build-quick \( -name '*kernels.c.o' -o -path '*test*.c.o' \) -newer $tested)" ]; then
         suites+=(--suite kernels)
@@ -96,7 +96,7 @@ demo() {
     say "two sentences of a tutorial; each token is the sum of its own sinusoid and that of its position"
     "$inlay" embed --text "I am a robot" --text "you too robot" --length 5 --max-tokens 8 --table fixed --dim 6
     say "the GNU General Public License, at dim 512"
-    "$inlay" embed --text-file "$text" --table random --seed 1 --dim 512 --time --plot build/demo.png --force
+    "$inlay" embed --text-file "$text" --table random --seed 1 --dim 512 --plot build/demo.png --force
     say "the picture is in build/demo.png"
 }
 

@@ -19,16 +19,14 @@
 #define INLAY_SLEEF_VERSION "none"
 #endif
 
-static const char usage[] = "Usage: inlay info [--dim D]\n"
+static const char usage[] = "Usage: inlay info\n"
                             "\n"
                             "Prints the version, the ISAs compiled in (best first), which of them run here\n"
                             "and which is in use, the libraries of this build, the CPU and its caches, and\n"
-                            "the defaults of a layer with sinusoids.\n"
+                            "the defaults of a layer.\n"
                             "\n";
 
-/* --dim is the only option with a value. */
 static const struct option_rule rules[] = {
-    {"dim", "D", OPTION_INTEGER, .least = 1, .most = 1 << 20, .help = "columns of the layer (default: 512)"},
     {.name = NULL,
      .heading = "\n"
                 "The environment variable INLAY_ISA selects the ISA; it is ignored if that ISA\n"
@@ -68,14 +66,11 @@ static void print_source(void)
     printf("measured  %s\n", source.measured != NULL ? source.measured : "no CPU of this kind");
 }
 
-static void print_defaults(size_t dim)
+static void print_defaults(void)
 {
-    /* INLAY_CACHED_POSITIONS_DEFAULT as documented in inlay/layer.h. */
-    const size_t row_bytes = dim * sizeof(float), held = ((size_t)64 << 20) / row_bytes;
-    const size_t cached = held < 4096 ? held : 4096;
     const inlay_tuning tuning = inlay_tuning_default();
-    printf("layer     of dim %zu, by default:\n", dim);
-    printf("  cached_positions  %zu rows of sinusoids, %zu bytes\n", cached, cached * row_bytes);
+    puts("layer     defaults:");
+    puts("  cached_positions  4096 rows of sinusoids, at most 64 MiB"); /* INLAY_CACHED_POSITIONS_DEFAULT */
     printf("  stream_bytes      %zu: larger outputs use non-temporal stores until a layer has timed both\n",
            tuning.stream_bytes);
     if (tuning.compute_bytes == SIZE_MAX)
@@ -91,15 +86,14 @@ static void print_defaults(size_t dim)
 
 int command_info(int argc, char **argv)
 {
-    int64_t dim = 512;
     struct command_line line = {.usage = usage, .rules = rules};
-    TRY(options_parse(&line, argc, argv, &dim));
+    TRY(options_parse(&line, argc, argv, NULL));
     printf("version   %s\n", inlay_version());
     print_isas();
     printf("sleef     %s\n", INLAY_SLEEF_VERSION);
     printf("threads   %s\n", threads_library);
     printf("pictures  %s\n", plot_library() != NULL ? plot_library() : "none");
     print_source();
-    print_defaults((size_t)dim);
+    print_defaults();
     return DONE;
 }

@@ -11,7 +11,7 @@ import time
 
 from harness import (
     COMMAND, TIMEOUT, check, check_error, draws_pictures, memory_limit, npy, parse_npy, png_rows, png_size, read, run,
-    table, write,
+    table, vectors, write,
 )
 
 GOOD = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"
@@ -217,12 +217,6 @@ def test_pictures(directory):
         check_error(run(*small, "--plot", picture), 1, "--plot without cairo", "without cairo")
         return
 
-    for out, plot in ("same", "same"), ("same", "./same"), (os.path.join(directory, "same"), "same"), ("-", "-"):
-        for command in small, ("table", "--dim", "4", "--positions", "0:3"):
-            result = run(*command, "--out", out, "--plot", plot, cwd=directory)
-            check_error(result, 2, f"{command[0]} --out {out} --plot {plot}", "--out and --plot both write")
-            check(not os.path.exists(os.path.join(directory, "same")), "and nothing is written")
-
     infinite = [[float("nan"), float("inf"), 1.0], [2.0, float("-inf"), 3.4e38]]
     odd = write(os.path.join(directory, "infinite.npy"), table(infinite))
     constant = write(os.path.join(directory, "constant.npy"), table([[1.0], [1 + 2**-23]]))
@@ -246,6 +240,14 @@ def test_pictures(directory):
         "a table": ("table", "--dim", "512", "--positions", "0:2048"),
         "a large table": ("table", "--dim", "2000", "--positions", "7:20008", "--layout", "split"),
         "one row": ("table", "--dim", "9", "--positions", "2147483647:2147483648"),
+        "a list": ("table", "--dim", "64", "--positions", "0.5,3,-8,1e6"),
+        "the longest list with labels": ("table", "--dim", "6", "--positions", "1.5," * 39 + "2"),
+        "a longer list": ("table", "--dim", "6", "--positions", "1.5," * 40 + "2"),
+        "bfloat16": ("table", "--dim", "64", "--positions", "0:100", "--dtype", "bfloat16"),
+        "a rotary table": ("table", "--dim", "64", "--positions", "0:3000", "--rope", "linear", "--factor", "2"),
+        "a wide rotary table": ("table", "--dim", "9000", "--positions", "5:9", "--rope", "default", "--dtype", "float16"),
+        "a recipe": ("table", "--dim", "33", "--positions", "0:500", "--recipe", "marian"),
+        "frequencies": ("table", "--dim", "2", "--positions", "0:500", "--inv-freq", "0.1"),
     }
     for name, args in plots.items():
         result = run(*args, "--plot", picture, "--force")
@@ -259,6 +261,9 @@ def test_pictures(directory):
     out = os.path.join(directory, "both.npy")
     run(*small, "--plot", picture, "--out", out, "--force")
     check(parse_npy(read(out))[0] == (1, 3, 4) and png_size(read(picture)), "--out and --plot together")
+    rotary = ("table", "--dim", "8", "--positions", "0:50000", "--rope", "default", "--rope-layout", "pairs")
+    run(*rotary, "--plot", picture, "--out", out, "--force")
+    check(parse_npy(read(out)) == vectors(*rotary), "--plot and --out of a rotary table")
     check_error(run("embed", *sixteen, "--ids", "1", "--plot", picture), 1, "17 sequences", "17", "16")
     check_error(run("embed", "--text", "", "--plot", picture), 1, "a plot of nothing", "no tokens")
 

@@ -95,28 +95,19 @@ def test_evil(directory):
 
 
 def hostile():
-    """Yields broken files, and the expected parts of the message."""
+    """Returns broken files. Tests in tests/file cover the parsers."""
     good = safetensors({"wte.weight": ("F32", (VOCAB, DIM), bytes(4 * VOCAB * DIM))})
     entry = '{"wte.weight":{"dtype":"%s","shape":%s,"data_offsets":[%s]}}'
     tensor = lambda dtype, shape, ends: safetensors({}, header=(entry % (dtype, shape, ends)).encode()) + bytes(16)
     model = gguf({"t": (0, (4, 8), bytes(128))}, {"k": "v"})
     return {
-        "empty": b"", "zeros": bytes(100), "text": b"hello, world\n" * 9, "short": good[:7], "no header": good[:8],
-        "a torn header": good[:40], "torn data": good[:-1], "more data": good + b"x",
-        "a huge header": struct.pack("<Q", 2**63) + b"{}", "a header of 100 MB": struct.pack("<Q", 10**8) + b"{}",
-        "no object": safetensors({}, header=b"[1]"), "an open object": safetensors({}, header=b'{"a":'),
-        "deep nesting": safetensors({}, header=b'{"a":' + b"[" * 100000),
-        "a name twice": safetensors({}, header=b'{"a":{"dtype":"I8","shape":[0],"data_offsets":[0,0]},'
-                                               b'"a":{"dtype":"I8","shape":[0],"data_offsets":[0,0]}}'),
+        "empty": b"", "text": b"hello, world\n" * 9, "short": good[:7], "a torn header": good[:40], "torn data": good[:-1],
+        "a huge header": struct.pack("<Q", 2**63) + b"{}", "deep nesting": safetensors({}, header=b'{"a":' + b"[" * 100000),
         "an evil dtype": tensor("\\u001b[31m", "[4]", "0,16"), "a shape that overflows": tensor("F32", f"[{2**63},8]", "0,16"),
-        "ends before it begins": tensor("F32", "[4]", "16,0"), "a hole": tensor("F32", "[2]", "8,16"),
-        "the wrong bytes": tensor("F32", "[5]", "0,16"),
-        "a torn GGUF": model[:30], "GGUF without data": model[:-128], "GGUF of version 9": model[:4] + b"\x09" + model[5:],
+        "GGUF without data": model[:-128], "GGUF of version 9": model[:4] + b"\x09" + model[5:],
         "GGUF with 2^60 tensors": model[:8] + struct.pack("<Q", 2**60) + model[16:],
-        "GGUF with 2^60 values": model[:16] + struct.pack("<Q", 2**60) + model[24:],
-        "GGUF with a long key": model[:24] + struct.pack("<Q", 2**62) + model[32:],
         "an array of objects": b"\x93NUMPY\x01\x00\x46\x00{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
-        "a pickle": b"\x80\x02}q\x00.", "a zip": b"PK\x03\x04" + bytes(60),
+        "a pickle": b"\x80\x02}q\x00.",
     }
 
 
@@ -235,13 +226,13 @@ def test_ngrams(directory):
     ids = ("--ids", "5 6 7 8 9", "--ids", "1 39")
     check_error(run(*model, "--ids", "40"), 1, "an id", "ids[0][0] = 40 is not in the vocabulary of", "qwen.gguf", "0 to 39")
     check_error(run(*model, *ids, "--layer", "3"), 1, "no such layer", "layer")
-    check_error(run(*model, *ids, "--column", "0:5"), 1, "too many columns", "past the last column", "has 4")
+    check_error(run(*model, *ids, "--columns", "0:5"), 1, "too many columns", "past the last column", "has 4")
     columns = [{"length": 2 + c // 2, "modulus": moduli[c], "offset": offsets[c]} for c in range(4)]
     spec = ("ngram", "--spec", write(os.path.join(directory, "spec.json"), json.dumps(
         {"vocab": 40, "length": 3, "mix": "xor", "pad": 7, "resets": [7], "multipliers": [multipliers],
          "columns": columns}).encode()))
     plain = write(os.path.join(directory, "rows.npy"), table(rows))
-    for more in (), ("--history", "3 4", "--history", "5"), ("--column", "1:3"), ("--layer", "1"):
+    for more in (), ("--history", "3 4", "--history", "5"), ("--columns", "1:3"), ("--layer", "1"):
         wanted = run(*spec, *ids, *(() if "--layer" in more else more))
         found = run(*model, *ids, *more)
         check(found.stdout == wanted.stdout and found.returncode == 0 and wanted.stdout, f"row ids {more}", found.stderr)

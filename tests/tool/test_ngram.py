@@ -124,7 +124,7 @@ def test_row_ids(directory):
     check(row_ids("--spec", spec, *inputs(sequences)) == hashed(SMALL, sequences, [[]] * 4), "row ids without histories")
     printed = "".join(" ".join(map(str, row)) + "\n" for row in expect)
     check(run("ngram", *args).stdout.decode() == printed, "row ids are printed, a line for each token")
-    check(row_ids(*args, "--column", "1:3") == [row[1:3] for row in expect], "--column")
+    check(row_ids(*args, "--columns", "1:3") == [row[1:3] for row in expect], "--columns")
     check(row_ids("--spec", "-", *args[2:], stdin=read(spec)) == expect, "a spec from standard input")
     backwards = dict(reversed(SMALL.items()), columns=[dict(reversed(column.items())) for column in SMALL["columns"]])
     check(row_ids("--spec", save(directory, backwards, "backwards.json"), *args[2:]) == expect, "keys in any order")
@@ -188,7 +188,7 @@ def test_rows(directory):
     shape, values = parse_npy(run(*args, "--dtype", "bfloat16", "--out", "-").stdout, "<u2")
     check(shape == (12, 4, 6) and all(abs((bits << 16) - struct.unpack("<I", struct.pack("<f", value))[0]) <= 0x8000
                                       for bits, value in zip(values, concat)), "rows of bfloat16", shape)
-    printed = run(*args, "--column", "0:2", "--ids", "5 6").stdout.decode()
+    printed = run(*args, "--columns", "0:2", "--ids", "5 6").stdout.decode()
     check(printed.startswith("float32 [14, 2, 6]\n[[["), "rows are printed", printed)
     printed = run(*args, "--combine", "sum", "--dtype", "float16").stdout.decode()
     check(printed.startswith("float16 [12, 6]\n[["), "sums are printed", printed)
@@ -198,7 +198,7 @@ def test_rows(directory):
         check(together.returncode == 0 and alone.stdout == together.stdout, "rows on three threads", together.stderr)
     # Columns of table 1 need no other table.
     wrong = write(os.path.join(directory, "short.npy"), table([[0.0] * 6]))
-    alone = (*args[:-6], "--scale", "0.3", "--column", "1:2")
+    alone = (*args[:-6], "--scale", "0.3", "--columns", "1:2")
     shape, values = parse_npy(run(*alone, "--table", paths[1], "--out", "-").stdout)
     expect = [value for token in range(12) for value in concat[token * 24 + 6 : token * 24 + 12]]
     check(shape == (12, 1, 6) and values == expect, "the table of the columns alone", shape)
@@ -324,8 +324,8 @@ def test_hostile(directory):
     check_error(run(*small, "--history", "5 50"), 1, "a bad history", "the history of sequence 0 has 50")
     check_error(run(*small, "--history", "1 2 3"), 1, "a long history", "has 3 ids", "at most 2")
     check_error(run(*small, "--history", "x"), 2, "a history of text", "--history: 'x' is not an id")
-    check_error(run(*small, "--column", "2:5"), 1, "a column too many", "past the last column", "has 4")
-    check_error(run(*small, "--column", "4:5"), 1, "a column beyond", "past the last column")
+    check_error(run(*small, "--columns", "2:5"), 1, "a column too many", "past the last column", "has 4")
+    check_error(run(*small, "--columns", "4:5"), 1, "a column beyond", "past the last column")
     text = write(os.path.join(directory, "ids.txt"), b"1 2 \x1b3")
     check_error(run(*small, "--ids-file", text), 1, "ids of text", "ids.txt", "'\\x1b3' is not an id")
     token_map = os.path.join(directory, "map.npy")

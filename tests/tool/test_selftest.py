@@ -124,13 +124,13 @@ def fp8():
 
 def golden():
     """Yields the golden results of other programs, in order: names and bytes."""
-    yield "FP8 of PyTorch", fp8()
+    yield "FP8, from PyTorch", fp8()
     yield "sinusoids of mpmath", struct.pack("<12I", *SINUSOIDS)
     yield "uniform numbers of Philox", struct.pack("<4f", *((word + 0.5) / 2**32 for word in PHILOX))
     # Elements with words below 2^31, half of them, are dropped; the others are doubled.
     yield "dropout by Philox", struct.pack("<4f", *(2.0 * (word >= 1 << 31) for word in PHILOX)) + GAP
     demo = (DATA / "demo-n2.txt").read_text(encoding="utf-8").split("call prefill")[1].split("after")[0].splitlines()
-    yield "rows of n-grams of Engram", struct.pack("<27i", *(int(row) for line in demo[-9:] for row in line.split()))
+    yield "n-gram rows, from Engram", struct.pack("<27i", *(int(row) for line in demo[-9:] for row in line.split()))
     ggml = (ROOT / "tests" / "tables" / "ggml_golden.inc").read_text(encoding="utf-8")
     for name, values in re.findall(r'\{"([^"]+)",[^{]*\(const uint32_t\[\]\)\{([^}]*)\}', ggml):
         words = [int(word, 16) for word in re.findall(r"0x[0-9a-f]{8}", values)]
@@ -173,13 +173,13 @@ def test_faults():
     check(result.returncode == 1, "selftest fails with a wrong library", text + result.stderr)
     line = text.splitlines()[-1]
     check(", library 9.8.7, " in line, "the line names another library", line)
-    first = r"selftest: FAILED, \d+ of \d+ checks \(scalar: golden: numbers of Philox"
+    first = r"selftest: FAILED, \d+ of \d+ checks \(scalar: golden: Philox numbers"
     check(re.search(first, line), "the first failure", line)
     other = "scalar    FAILED random: normal: the result is not that of other machines"
     check(other in text, "scalar has other digests", text)
     differs = rf"^{wrong} +FAILED plain: gather, scale, positions: word 3 is [0-9a-f]{{8}}, not scalar's [0-9a-f]{{8}}$"
     check(re.search(differs, text, re.MULTILINE), f"{wrong} differs from scalar", text)
-    last = f"{wrong:9} FAILED golden: dropout by Philox of Random123: word 4 is 00005b5a, not scalar's 00005a5a"
+    last = f"{wrong:9} FAILED golden: Philox dropout, from Random123: word 4 is 00005b5a, not scalar's 00005a5a"
     check(last in text, "a difference in the last bytes, less than a word", text)
     check(re.search(rf"^{wrong} +FAILED plain: square roots of dims: parts, odd addresses and rounding upward change "
                     "the result$", text, re.MULTILINE), f"{wrong} depends on the rounding mode", text)

@@ -164,17 +164,17 @@ static int refused(struct conversion *c, size_t first, size_t n)
     inlay_table view;
     while (row + 1 < n && quantize_rows(c, c->values + row * dim, 1, &view, NULL) == INLAY_OK)
         row++;
-    float least = c->values[row * dim], most = least;
+    float min = c->values[row * dim], max = min;
     for (size_t i = 0; i < dim; i++) {
         float value = c->values[row * dim + i];
         if (!isfinite(value))
             return failed("row %zu, column %zu is %s, which %s cannot hold", first + row, i,
                           isnan(value) ? "nan" : "infinite", enum_name(ELEMENT_TYPES, (int)c->to.type));
-        least = fminf(least, value);
-        most = fmaxf(most, value);
+        min = fminf(min, value);
+        max = fmaxf(max, value);
     }
-    return failed("row %zu, with values from %.9g to %.9g, does not fit in %s%s", first + row, (double)least,
-                  (double)most, enum_name(ELEMENT_TYPES, (int)c->to.type),
+    return failed("row %zu, with values from %.9g to %.9g, does not fit in %s%s", first + row, (double)min, (double)max,
+                  enum_name(ELEMENT_TYPES, (int)c->to.type),
                   c->to.group != 0 && !c->options.zeros ? " without --zeros" : "");
 }
 

@@ -38,10 +38,10 @@ int place_pad(struct place *place, size_t bytes, size_t alignment)
 
 /* Opens the file of an array next to the table. Removes one left by an earlier run if this table has no such array: it
    would be read as part of this table. */
-static int open_beside(const struct new_table *table, int which, struct outputs *outputs, struct output *output)
+static int open_companion(const struct new_table *table, int which, struct outputs *outputs, struct output *output)
 {
-    char name[BESIDE_BYTES];
-    stored_beside(table->path, which, name);
+    char name[COMPANION_BYTES];
+    companion_path(table->path, which, name);
     if (table->array[which].rank != 0)
         return outputs_add(outputs, output, "the scales or zero points of --out", name);
     if (access(name, F_OK) == 0)
@@ -60,7 +60,7 @@ static int begin_npy(struct new_table *table, struct outputs *outputs)
     table->place[ARRAY_SCALES].output = &outputs->scales;
     table->place[ARRAY_ZEROS].output = &outputs->zeros;
     for (int i = ARRAY_DATA + 1; i < ARRAYS && !is_stdout; i++)
-        TRY(open_beside(table, i, outputs, table->place[i].output));
+        TRY(open_companion(table, i, outputs, table->place[i].output));
     for (int i = 0; i < ARRAYS; i++) {
         const struct array *array = &table->array[i];
         if (array->rank != 0)

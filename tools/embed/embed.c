@@ -9,7 +9,6 @@
 #include <inlay/inlay.h>
 
 #include "embed/options.h"
-#include "embed/timing.h"
 #include "embed/tokens.h"
 #include "inputs/model_file.h"
 #include "inputs/weights.h"
@@ -19,12 +18,10 @@
 #include "outputs/result.h"
 #include "pictures/plot.h"
 #include "text/message.h"
-#include "text/progress.h"
 
 enum {
     DEFAULT_DIM = 512,
-    CACHED_BYTES = 256 << 20, /* limit for the cached positions of a timed layer */
-    LABEL_CHARACTERS = 18,    /* of a token's label in a picture */
+    LABEL_CHARACTERS = 18, /* of a token's label in a picture */
     LABEL_BYTES = 256,
     TITLE_BYTES = 1024
 };
@@ -101,7 +98,7 @@ static int make_own_layer(struct embedding *e)
     inlay_layer_spec *spec = &e->own_spec;
     inlay_layer *layer;
     TRY(make_table(e));
-    const size_t dim = e->table.view.dim, end = (size_t)options->start + tokens->length;
+    const size_t dim = e->table.view.dim;
     *spec = inlay_layer_spec_default(&e->table.view);
     spec->scale = scale_of(&options->scale, dim) * e->table.factor;
     if (options->positions == POSITIONS_SINUSOID)
@@ -113,12 +110,7 @@ static int make_own_layer(struct embedding *e)
             return failed("the positions in %s have dim %zu and the tokens %zu: they must be equal",
                           shown(options->positions_file), spec->positions->dim, dim);
     }
-    /* A single pass wouldn't read cached positions again. A timed layer caches the positions it uses, up to
-       CACHED_BYTES. */
-    if (!options->time)
-        spec->cached_positions = 0;
-    else if (end <= CACHED_BYTES / sizeof(float) / dim)
-        spec->cached_positions = end;
+    spec->cached_positions = 0; /* a single pass doesn't read them again */
     TRY(check_status(inlay_layer_create(spec, NULL, &layer)));
     e->layer = layer;
     e->spec = spec;
@@ -180,17 +172,13 @@ static int forward(struct embedding *e)
     inlay_file *file = e->spec->token_mapping != NULL ? NULL
                        : e->model.file != NULL        ? e->model.file
                                                       : e->table.model.file;
-    struct progress progress = progress_start("computing");
     inlay_fault fault = {0, 0, 0};
     inlay_file_read read = {0};
     model_read_begin(file, e->spec->tokens, e->tokens.ids, e->tokens.count, &read);
     inlay_status status = inlay_forward(e->layer, &e->batch, e->result.elements, e->spec->tokens->dim * sizeof(float),
-                                        progress_executor(&progress, e->executor), &fault);
+                                        e->executor, &fault);
     model_read_end(file, &read);
-    progress_end(&progress);
-    if (status != INLAY_OK)
-        return refused(e, status, &fault);
-    return e->options.time ? timing_print(e->layer, &e->table.view, &e->batch, e->result.elements, e->executor) : DONE;
+    return status == INLAY_OK ? DONE : refused(e, status, &fault);
 }
 
 static int explain(struct embedding *e)

@@ -24,7 +24,7 @@ static const char usage[] = "Usage: inlay embed --text STRING | --text-file FILE
 static int parse_input(const struct option_rule *rule, void *target, const char *text)
 {
     struct embed_options *options = target;
-    enum source source = (enum source)rule->least;
+    enum source source = (enum source)rule->min;
     if (options->source != SOURCE_NONE && options->source != source)
         return misused("give only one of --text, --text-file and --ids, once per sequence");
     options->source = source;
@@ -51,10 +51,10 @@ static int parse_positions(const struct option_rule *rule, void *target, const c
 #define FIELD(name) offsetof(struct embed_options, name)
 
 static const struct option_rule rules[] = {
-    {"text", "STRING", OPTION_PARSED, .least = SOURCE_TEXT, .parse = parse_input, .help = "a text"},
-    {"text-file", "FILE", OPTION_PARSED, .least = SOURCE_FILE, .parse = parse_input,
+    {"text", "STRING", OPTION_PARSED, .min = SOURCE_TEXT, .parse = parse_input, .help = "a text"},
+    {"text-file", "FILE", OPTION_PARSED, .min = SOURCE_FILE, .parse = parse_input,
      .help = "a whole file as one text; - for stdin"},
-    {"ids", "\"5 6 7\"", OPTION_PARSED, .least = SOURCE_IDS, .parse = parse_input,
+    {"ids", "\"5 6 7\"", OPTION_PARSED, .min = SOURCE_IDS, .parse = parse_input,
      .help = "token ids, separated by spaces or commas"},
     {"length", "N", OPTION_INTEGER, FIELD(length), 1, INT32_MAX,
      .help = "tokens per sequence: pads with id 0 or truncates (default: the longest sequence)"},
@@ -98,8 +98,6 @@ static const struct option_rule rules[] = {
      .help = "threads of the forward pass (default: 1)"},
     {"explain", NULL, OPTION_FLAG, FIELD(explain),
      .help = "only print the plan of the forward pass: its route and the source of positions, with reasons"},
-    {"time", NULL, OPTION_FLAG, FIELD(time),
-     .help = "print the time of the forward pass to stderr, compared with a memcpy of the same rows"},
     {.name = NULL},
 };
 
@@ -132,11 +130,10 @@ static int check_together(struct embed_options *options, const struct command_li
          "--%s only applies to sinusoids, but neither --table nor --positions is one"},
         {{"max-tokens"}, "ids", "--max-tokens limits the vocabulary of a text, but --ids has none"},
         {{"print-vocab"}, "ids", "--print-vocab prints the vocabulary of a text, but --ids has none"},
-        {{"out", "plot", "force", "threads", "explain", "time"},
+        {{"out", "plot", "force", "threads", "explain"},
          "print-vocab",
          "--print-vocab only prints the vocabulary: drop --%s"},
-        {{"out", "plot", "time"}, "explain", "--explain only prints the plan: drop --%s"},
-        {{"time"}, "model", "--time compares with a copy of rows in memory, but those of --model are in a file"},
+        {{"out", "plot"}, "explain", "--explain only prints the plan: drop --%s"},
         {.why = NULL},
     };
     TRY(options_refuse(line, refusals));

@@ -50,7 +50,6 @@ struct embed_options {
     const char *plot;
     bool force;
     bool explain;
-    bool time;
     int64_t threads;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The readers of load.h. A .npy file is opened without blocking and must be a regular file. Its size limits what is
- * read and allocated; a FIFO or device could block or be endless.
+ * The readers of load.h. A .npy file is opened without blocking and must be a regular file, because a FIFO or device
+ * could block or be endless. No more than its size is allocated.
  */
 #include "inputs/load.h"
 

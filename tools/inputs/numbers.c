@@ -132,7 +132,7 @@ static int read_file(const char *option, const char *name, const char *path, str
     return outcome;
 }
 
-int numbers_read(const char *option, const char *text, double least, double most, struct numbers *numbers)
+int numbers_read(const char *option, const char *text, double min, double max, struct numbers *numbers)
 {
     *numbers = (struct numbers){NULL, 0};
     bool is_file = text[0] == '@' || inlay_ends_in(text, ".npy");
@@ -143,9 +143,9 @@ int numbers_read(const char *option, const char *text, double least, double most
     for (size_t i = 0; i < numbers->n; i++) {
         double value = numbers->values[i];
         /* Also rejects NaN, which a .npy file can contain. */
-        if (!(value >= least && value <= most))
+        if (!(value >= min && value <= max))
             return message(is_file ? FAILED : MISUSED, "%s %s: number %zu, %.17g, must be from %.17g to %.17g", option,
-                           shown(text), i + 1, value, least, most);
+                           shown(text), i + 1, value, min, max);
     }
     return DONE;
 }

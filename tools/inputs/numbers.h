@@ -34,7 +34,7 @@ struct numbers {
 
 /**
  * Reads "X,Y,...", "FILE.npy" or "@FILE", a text file with one number per line; blank lines and # comments are skipped.
- * "@-" is standard input. There must be at least one number, each finite and in [least, most]. Returns DONE; or MISUSED
+ * "@-" is standard input. There must be at least one number, each finite and in [min, max]. Returns DONE; or MISUSED
  * or FAILED, with a message, if the command line or the file is wrong.
  */
-int numbers_read(const char *option, const char *text, double least, double most, struct numbers *numbers);
+int numbers_read(const char *option, const char *text, double min, double max, struct numbers *numbers);

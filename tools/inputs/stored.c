@@ -92,8 +92,8 @@ size_t stored_dim(inlay_element_type type, size_t row_elements)
     return 0;
 }
 
-void stored_beside(const char *path, int which, char name[BESIDE_BYTES])
+void companion_path(const char *path, int which, char name[COMPANION_BYTES])
 {
     size_t stem = strlen(path) - (inlay_ends_in(path, ".npy") ? strlen(".npy") : 0);
-    snprintf(name, BESIDE_BYTES, "%.*s.%s.npy", (int)stem, path, stored_names[which]);
+    snprintf(name, COMPANION_BYTES, "%.*s.%s.npy", (int)stem, path, stored_names[which]);
 }

@@ -47,7 +47,7 @@ size_t stored_dim(inlay_element_type type, size_t row_elements);
 extern const char *const stored_names[ARRAYS];
 
 /** The longest path of a system call, plus the longest added suffix. */
-enum { BESIDE_BYTES = 4096 + 16 };
+enum { COMPANION_BYTES = 4096 + 16 };
 
 /** Writes NAME.scales.npy or NAME.zeros.npy for a path NAME.npy. */
-void stored_beside(const char *path, int which, char name[BESIDE_BYTES]);
+void companion_path(const char *path, int which, char name[COMPANION_BYTES]);

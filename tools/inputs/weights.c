@@ -105,7 +105,7 @@ static void describe_array(const struct array *array, char text[80])
 }
 
 /* Checks that an array has the shape and type that its table needs. */
-static int check_beside(const char *path, int which, const struct npy *npy, const struct array *wanted)
+static int check_companion(const char *path, int which, const struct npy *npy, const struct array *wanted)
 {
     const struct array there = {npy->element, npy->rank, {npy->rows, npy->dim}, false};
     char found[80], needed[80];
@@ -117,15 +117,15 @@ static int check_beside(const char *path, int which, const struct npy *npy, cons
 }
 
 /* Loads the scales or zero points of a table, if any. */
-static int load_beside(const char *path, int which, struct weights *weights)
+static int load_companion(const char *path, int which, struct weights *weights)
 {
     inlay_table *view = &weights->view;
     struct npy npy;
     struct array wanted = stored_array(which, view->type, view->rows, view->dim, view->group);
     if (wanted.rank == 0)
         return DONE;
-    char name[BESIDE_BYTES];
-    stored_beside(path, which, name);
+    char name[COMPANION_BYTES];
+    companion_path(path, which, name);
     if (wanted.optional && access(name, F_OK) != 0)
         return DONE;
     TRY(load_npy(name, NPY_BESIDE, &npy, &weights->arrays[which]));
@@ -133,7 +133,7 @@ static int load_beside(const char *path, int which, struct weights *weights)
         view->group = group_of(view, &npy);
         wanted = stored_array(which, view->type, view->rows, view->dim, view->group);
     }
-    return check_beside(path, which, &npy, &wanted);
+    return check_companion(path, which, &npy, &wanted);
 }
 
 /* Rejects a table if its dim differs from a given one. */
@@ -154,8 +154,8 @@ int weights_load(const char *path, inlay_element_type type, size_t dim, struct w
     weights->factor = 1;
     TRY(load_npy(path, NPY_TABLE, &npy, &weights->arrays[ARRAY_DATA]));
     TRY(view_data(path, &npy, type, dim, weights));
-    TRY(load_beside(path, ARRAY_SCALES, weights));
-    TRY(load_beside(path, ARRAY_ZEROS, weights));
+    TRY(load_companion(path, ARRAY_SCALES, weights));
+    TRY(load_companion(path, ARRAY_ZEROS, weights));
     weights->view.scales = weights->arrays[ARRAY_SCALES];
     weights->view.zeros = weights->arrays[ARRAY_ZEROS];
     return check_dim(path, dim, &weights->view);

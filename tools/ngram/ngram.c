@@ -21,7 +21,6 @@
 #include "outputs/output.h"
 #include "outputs/result.h"
 #include "text/message.h"
-#include "text/progress.h"
 
 enum { DEFAULT_DIM = 64 };
 
@@ -64,7 +63,7 @@ static int read_spec(struct hashing *h)
     else if (h->file.map_required)
         return failed("%s has no token map, but its rows depend on one: give --token-map", shown(options->spec));
     if (options->end_column > (int64_t)spec->column_count)
-        return failed("--column %" PRId64 ":%" PRId64 " is past the last column: %s has %zu", options->first_column,
+        return failed("--columns %" PRId64 ":%" PRId64 " is past the last column: %s has %zu", options->first_column,
                       options->end_column, shown(options->spec), spec->column_count);
     if (options->end_column != 0) {
         spec->columns += options->first_column;
@@ -90,20 +89,20 @@ static int read_sequences(struct hashing *h)
 static int read_histories(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
-    const size_t n = options->histories, most = h->file.spec.length - 1;
+    const size_t n = options->histories, max = h->file.spec.length - 1;
     if (n == 0)
         return DONE;
-    h->batch.history = h->history = xcalloc(n, most * sizeof *h->history, "the histories");
+    h->batch.history = h->history = xcalloc(n, max * sizeof *h->history, "the histories");
     h->batch.history_lengths = h->history_lengths = xcalloc(n, sizeof *h->history_lengths, "the histories");
     for (size_t i = 0; i < n; i++) {
         const char *ids = options->given[i].history;
         TRY(id_lists_add(&h->histories, "--history", NULL, ids, strlen(ids)));
         size_t length = id_list_length(&h->histories, i);
-        if (length > most)
+        if (length > max)
             return failed("--history %s has %zu ids, but the n-grams of %s use at most %zu before a token", shown(ids),
-                          length, shown(options->spec), most);
+                          length, shown(options->spec), max);
         h->history_lengths[i] = (uint32_t)length;
-        memcpy(h->history + (i + 1) * most - length, h->histories.ids + h->histories.offsets[i],
+        memcpy(h->history + (i + 1) * max - length, h->histories.ids + h->histories.offsets[i],
                length * sizeof *h->history);
     }
     return DONE;
@@ -233,7 +232,6 @@ static int forward(struct hashing *h)
     lookup.scale = scale_of(&options->scale, h->dim) * (of_model ? h->model.factor : 1);
     lookup.combine = options->combine;
     lookup.out_type = options->type;
-    struct progress progress = progress_start("computing");
     inlay_fault fault = {0, 0, 0};
     inlay_file_read read = {0};
     if (of_model && h->model.count == 1) {
@@ -241,11 +239,9 @@ static int forward(struct hashing *h)
         TRY(make_row_ids(h));
         model_read_begin(h->model.file, h->model.tables, h->row_ids.elements, h->tokens * columns, &read);
     }
-    inlay_status status =
-        inlay_ngram_forward(h->ngram, &h->batch, &lookup, rows->elements, sum ? row_bytes : columns * row_bytes,
-                            progress_executor(&progress, h->executor), &fault);
+    inlay_status status = inlay_ngram_forward(h->ngram, &h->batch, &lookup, rows->elements,
+                                              sum ? row_bytes : columns * row_bytes, h->executor, &fault);
     model_read_end(h->model.file, &read);
-    progress_end(&progress);
     return status == INLAY_OK ? DONE : refused(h, status, &fault);
 }
 

@@ -25,7 +25,7 @@ static int parse_input(const struct option_rule *rule, void *target, const char 
     struct ngram_options *options = target;
     struct ngram_arguments *given = &options->given[options->sequences++];
     given->ids = text;
-    given->is_file = rule->least != 0;
+    given->is_file = rule->min != 0;
     options->reads_stdin |= given->is_file && strcmp(text, "-") == 0;
     return DONE;
 }
@@ -76,12 +76,12 @@ static const struct option_rule rules[] = {
      .help = "the layer with the n-grams (default: the only one)"},
     {"token-map", "FILE.npy", OPTION_TEXT, FIELD(token_map),
      .help = "a number per id, int32, uint32 or int64 [vocab], if not in the spec"},
-    {"column", "FIRST:END", OPTION_PARSED, .parse = parse_column,
+    {"columns", "FIRST:END", OPTION_PARSED, .parse = parse_column,
      .help = "columns FIRST to END - 1, e.g. of one layer (default: all)"},
 
-    {"ids", "\"5 6 7\"", OPTION_PARSED, .least = 0, .parse = parse_input,
+    {"ids", "\"5 6 7\"", OPTION_PARSED, .min = 0, .parse = parse_input,
      .help = "token ids, separated by spaces or commas", .heading = "\nInput; repeat the option for more sequences:\n"},
-    {"ids-file", "FILE", OPTION_PARSED, .least = 1, .parse = parse_input,
+    {"ids-file", "FILE", OPTION_PARSED, .min = 1, .parse = parse_input,
      .help = "a file of ids: text, or integers in a .npy file; - for stdin"},
     {"history", "\"3 4\"", OPTION_PARSED, .parse = parse_history,
      .help = "ids before a sequence, oldest first: one fewer than the longest n-gram, or fewer if the text starts "

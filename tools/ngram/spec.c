@@ -21,7 +21,7 @@ struct value {
     const char *path;
     char name[64]; /* in messages, e.g. columns[3].modulus */
     bool required;
-    int64_t least, most;    /* of an integer, or of an array's integers */
+    int64_t min, max;       /* of an integer, or of an array's integers */
     struct inlay_json json; /* a reader positioned at the value; all zero if absent */
 };
 
@@ -71,9 +71,9 @@ static int take_integer(struct value value, struct ngram_spec *spec, void *place
     struct inlay_json json = value.json;
     struct inlay_number number;
     char wanted[80];
-    snprintf(wanted, sizeof wanted, "an integer from %" PRId64 " to %" PRId64, value.least, value.most);
-    if (!inlay_json_number(&json, &number) || !number.is_integer || number.integer < value.least ||
-        number.integer > value.most)
+    snprintf(wanted, sizeof wanted, "an integer from %" PRId64 " to %" PRId64, value.min, value.max);
+    if (!inlay_json_number(&json, &number) || !number.is_integer || number.integer < value.min ||
+        number.integer > value.max)
         return refuse(value, wanted);
     /* Low bytes come first: big-endian hosts are rejected at build time. */
     memcpy(place, &number.integer, bytes);
@@ -112,7 +112,7 @@ static size_t count_of(struct value array)
 /* Reads all elements of an array into places [elements][bytes]. */
 static int take_elements(struct value array, struct ngram_spec *spec, take_value *take, char *places, size_t bytes)
 {
-    struct value element = {.path = array.path, .least = array.least, .most = array.most};
+    struct value element = {.path = array.path, .min = array.min, .max = array.max};
     inlay_json_open(&array.json, '[');
     for (size_t i = 0; inlay_json_element(&array.json); i++) {
         snprintf(element.name, sizeof element.name, "%.30s[%zu]", array.name, i);
@@ -123,18 +123,17 @@ static int take_elements(struct value array, struct ngram_spec *spec, take_value
     return DONE;
 }
 
-/* Reads an array of [least, most] elements into memory that lives as long as the spec; null if absent. */
-static int take_array(struct value array, size_t least, size_t most, struct ngram_spec *spec, take_value *take,
+/* Reads an array of [min, max] elements into memory that lives as long as the spec; null if absent. */
+static int take_array(struct value array, size_t min, size_t max, struct ngram_spec *spec, take_value *take,
                       size_t bytes, void **out, size_t *n)
 {
     *out = NULL;
     if (kind_of(array) != '[')
         return refuse(array, "an array");
     *n = count_of(array);
-    if (*n < least || *n > most)
-        return failed(least == most ? "%s: %s has %zu elements, not %zu"
-                                    : "%s: %s has %zu elements, not from %zu to %zu",
-                      shown(array.path), array.name, *n, least, most);
+    if (*n < min || *n > max)
+        return failed(min == max ? "%s: %s has %zu elements, not %zu" : "%s: %s has %zu elements, not from %zu to %zu",
+                      shown(array.path), array.name, *n, min, max);
     *out = keep(spec, xcalloc(*n, bytes, array.name));
     return take_elements(array, spec, take, *out, bytes);
 }
@@ -195,10 +194,10 @@ static int check_keys(struct value object, const char *const *keys)
 
 enum { OPTIONAL, REQUIRED };
 
-/* Returns the value of a key of an object. Integers, also in an array, must be in [least, most]. */
-static struct value value_of(struct value object, const char *key, bool required, int64_t least, int64_t most)
+/* Returns the value of a key of an object. Integers, also in an array, must be in [min, max]. */
+static struct value value_of(struct value object, const char *key, bool required, int64_t min, int64_t max)
 {
-    struct value value = {.path = object.path, .required = required, .least = least, .most = most};
+    struct value value = {.path = object.path, .required = required, .min = min, .max = max};
     const bool nested = object.json.depth > 0;
     struct inlay_text name;
     snprintf(value.name, sizeof value.name, "%.30s%s%s", nested ? object.name : "", nested ? "." : "", key);

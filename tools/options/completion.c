@@ -38,7 +38,7 @@ static void offer_values(const struct cursor *cursor, const struct option_rule *
     if (rule->kind != OPTION_NAME)
         offer_argument(cursor, rule->argument);
     else
-        for (int value = (int)rule->least; enum_name(rule->names, value) != NULL; value++)
+        for (int value = (int)rule->min; enum_name(rule->names, value) != NULL; value++)
             completion_offer(cursor, enum_name(rule->names, value), strlen(enum_name(rule->names, value)), "");
 }
 

@@ -30,8 +30,8 @@ enum { MAX_LISTED = 8 };
 /* Writes all names of an OPTION_NAME: "a, b and c" with the separators ", " and " and ". */
 static void join_names(const struct option_rule *rule, const char *separator, const char *last, char text[TEXT_BYTES])
 {
-    for (int value = (int)rule->least; enum_name(rule->names, value) != NULL; value++) {
-        const char *before = value == (int)rule->least                   ? ""
+    for (int value = (int)rule->min; enum_name(rule->names, value) != NULL; value++) {
+        const char *before = value == (int)rule->min                     ? ""
                              : enum_name(rule->names, value + 1) != NULL ? separator
                                                                          : last;
         append(text, TEXT_BYTES, "%s%s", before, enum_name(rule->names, value));
@@ -47,7 +47,7 @@ static int take_name(const struct option_rule *rule, const char *text, unsigned 
     }
     char names[TEXT_BYTES] = "";
     struct nearest nearest = {.typed = text};
-    int value = (int)rule->least;
+    int value = (int)rule->min;
     for (const char *word, *name; (word = enum_name(rule->names, value)) != NULL; value++) {
         for (size_t i = 0; (name = enum_alias(rule->names, value, i)) != NULL; i++)
             nearest_consider(&nearest, word, name);
@@ -117,7 +117,7 @@ static void print_help(const struct command_line *line)
 
 static int out_of_range(const struct option_rule *rule, const char *text, const char *what)
 {
-    return misused("--%s %s is not %s from %.10g to %.10g", rule->name, shown(text), what, rule->least, rule->most);
+    return misused("--%s %s is not %s from %.10g to %.10g", rule->name, shown(text), what, rule->min, rule->max);
 }
 
 static int take_scale(const struct option_rule *rule, const char *text, struct scale *scale)
@@ -141,13 +141,12 @@ static int take_value(const struct option_rule *rule, const char *text, void *op
         *(const char **)target = text;
         return DONE;
     case OPTION_INTEGER:
-        if (!number_int64(text, strlen(text), &integer) || (double)integer < rule->least ||
-            (double)integer > rule->most)
+        if (!number_int64(text, strlen(text), &integer) || (double)integer < rule->min || (double)integer > rule->max)
             return out_of_range(rule, text, "an integer");
         *(int64_t *)target = integer;
         return DONE;
     case OPTION_REAL:
-        if (!number_double(text, strlen(text), &real) || real < rule->least || real > rule->most)
+        if (!number_double(text, strlen(text), &real) || real < rule->min || real > rule->max)
             return out_of_range(rule, text, "a number");
         *(double *)target = real;
         return DONE;
@@ -182,8 +181,7 @@ static int bad_option(const struct option_rule *rules, int option, char **argv)
 static int take_options(struct command_line *line, int argc, char **argv, const struct option *known, void *options)
 {
     int option;
-    /* '+' stops at the first argument that isn't an option. ':' distinguishes a missing value from an unknown
-       option. */
+    /* '+' stops at the first argument that isn't an option, ':' makes a missing value differ from an unknown option. */
     while ((option = getopt_long(argc, argv, "+:h", known, NULL)) != -1) {
         if (option == 'h') {
             print_help(line);
@@ -236,8 +234,8 @@ bool option_given(const struct command_line *line, const char *name)
 int options_refuse(const struct command_line *line, const struct refusal *refusals)
 {
     for (; refusals->options[0] != NULL; refusals++) {
-        const char *beside = refusals->beside;
-        bool applies = beside != NULL && (*beside == '\0' || option_given(line, beside));
+        const char *with = refusals->with;
+        bool applies = with != NULL && (*with == '\0' || option_given(line, with));
         for (size_t i = 0; applies && refusals->options[i] != NULL; i++) {
             if (option_given(line, refusals->options[i]))
                 return misused(refusals->why, refusals->options[i]);

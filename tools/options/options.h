@@ -18,11 +18,11 @@ bool option_given(const struct command_line *line, const char *name);
 /** A reason to reject options. An entry without options ends a list. */
 struct refusal {
     const char *options[9]; /**< null-terminated */
-    const char *beside;     /**< the option that they conflict with, or the result of when() */
+    const char *with;       /**< the option that they conflict with, or the result of when() */
     const char *why;        /**< the message; a %s, if any, is the option's name */
 };
 
-/** Returns a `beside` that always rejects if a condition holds. */
+/** Returns a `with` that always rejects if a condition holds. */
 static inline const char *when(bool holds)
 {
     return holds ? "" : NULL;

@@ -13,10 +13,10 @@
 enum option_kind {
     OPTION_FLAG,    /**< takes no value; a bool becomes true */
     OPTION_TEXT,    /**< a const char *, as given */
-    OPTION_INTEGER, /**< an int64_t in [least, most] */
-    OPTION_REAL,    /**< a double in [least, most] */
+    OPTION_INTEGER, /**< an int64_t in [min, max] */
+    OPTION_REAL,    /**< a double in [min, max] */
     OPTION_SCALE,   /**< a struct scale: none, sqrt or a float32 */
-    OPTION_NAME,    /**< an enum, by the name of its value; the values count up from least */
+    OPTION_NAME,    /**< an enum, by the name of its value; the values count up from min */
     OPTION_PARSED   /**< parsed by parse() */
 };
 
@@ -25,8 +25,8 @@ struct option_rule {
     const char *argument; /**< in help; null: none, or the names of an OPTION_NAME */
     enum option_kind kind;
     size_t target; /**< offset of the value in the struct filled by options_parse */
-    double least;
-    double most;
+    double min;
+    double max;
     enum named names; /**< of an OPTION_NAME */
     /** For an OPTION_PARSED: returns an enum outcome. */
     int (*parse)(const struct option_rule *rule, void *options, const char *value);

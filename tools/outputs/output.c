@@ -132,7 +132,7 @@ static int open_output(const struct outputs *outputs, struct output *output, con
     output->option = option;
     struct stat status;
     errno = ENAMETOOLONG;
-    if (snprintf(output->path, PATH_BYTES, "%s", path) >= PATH_BYTES) /* what is left is the name of another file */
+    if (snprintf(output->path, PATH_BYTES, "%s", path) >= PATH_BYTES) /* the truncated path names another file */
         return cannot_write(output);
     const bool exists = stat(path, &status) == 0, regular = exists && S_ISREG(status.st_mode);
     if (strcmp(path, "-") == 0 || (regular && is_stdout(&status))) {

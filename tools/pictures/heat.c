@@ -20,16 +20,16 @@ static size_t divide_up(size_t a, size_t b)
 }
 
 /* Returns 1 or an even number, to mix interleaved sines and cosines equally in all cells. */
-static size_t column_step_for(size_t columns, size_t most)
+static size_t column_step_for(size_t columns, size_t max)
 {
-    size_t step = divide_up(columns, most);
+    size_t step = divide_up(columns, max);
     return step == 1 ? 1 : step + step % 2;
 }
 
-static int cell_pixels(size_t room, size_t cells, int least, int most)
+static int cell_pixels(size_t room, size_t cells, int min, int max)
 {
     const size_t pixels = room / cells;
-    return pixels < (size_t)least ? least : pixels > (size_t)most ? most : (int)pixels;
+    return pixels < (size_t)min ? min : pixels > (size_t)max ? max : (int)pixels;
 }
 
 /* Returns the layout with `across` panels side by side. */

@@ -72,20 +72,20 @@ static void draw_text(cairo_t *cr, double x, double y, double part, const char *
 
 /* ---- Axes ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the smallest 1, 2 or 5 times a power of ten that is at least `least`. */
-static double nice_step(double least)
+/* Returns the smallest 1, 2 or 5 times a power of ten that is at least `min`. */
+static double nice_step(double min)
 {
-    double power = pow(10, floor(log10(least)));
+    double power = pow(10, floor(log10(min)));
     /* With this tolerance, 0.1 + 0.2 counts as 0.3. */
-    double part = least / power * (1 - 1e-9);
+    double part = min / power * (1 - 1e-9);
     return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }
 
-/* Returns the step between labels, with `unit` pixels per unit: 1 if that leaves `least` pixels for each, otherwise a
+/* Returns the step between labels, with `unit` pixels per unit: 1 if that leaves `min` pixels for each, otherwise a
    step of at least `room` pixels. */
-static int64_t tick_step(double unit, double least, double room)
+static int64_t tick_step(double unit, double min, double room)
 {
-    return unit >= least ? 1 : (int64_t)nice_step(fmax(room / unit, 1));
+    return unit >= min ? 1 : (int64_t)nice_step(fmax(room / unit, 1));
 }
 
 /* Returns the label of a row, valid until the next call. */

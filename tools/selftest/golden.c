@@ -110,11 +110,11 @@ static const struct golden_check {
     const char *name;
     void (*run)(struct trial *trial);
 } checks[] = {
-    {"FP8 of PyTorch", fp8_products},
-    {"sinusoids up to 2147483647 of mpmath", far_sinusoids},
-    {"numbers of Philox of Random123", philox_numbers},
-    {"dropout by Philox of Random123", philox_dropout},
-    {"rows of n-grams of Engram", engram_rows},
+    {"FP8, from PyTorch", fp8_products},
+    {"sinusoids up to 2147483647, from mpmath", far_sinusoids},
+    {"Philox numbers, from Random123", philox_numbers},
+    {"Philox dropout, from Random123", philox_dropout},
+    {"n-gram rows, from Engram", engram_rows},
 };
 
 static void golden_run(struct trial *trial, size_t item)

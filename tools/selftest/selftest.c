@@ -21,11 +21,9 @@
 
 static const char usage[] = "Usage: inlay selftest [--quiet]\n"
                             "\n"
-                            "Checks the library on this machine. Every ISA that runs here must compute the\n"
-                            "same bits as scalar and as other machines, also for calls split into parts, at\n"
-                            "odd addresses and in other rounding modes. Also checks golden values of other\n"
-                            "programs, and errors, which must write nothing. Prints the checks passed on\n"
-                            "each ISA, then one line to paste into a bug report.\n"
+                            "Checks that every ISA that runs here computes the same bits as other machines,\n"
+                            "also in split calls, at odd addresses and in other rounding modes. Prints the\n"
+                            "checks passed per ISA, then one line for bug reports.\n"
                             "\n";
 
 struct selftest_options {
@@ -33,13 +31,13 @@ struct selftest_options {
 };
 
 static const struct option_rule rules[] = {
-    {"quiet", NULL, OPTION_FLAG, offsetof(struct selftest_options, quiet), .help = "only print that line"},
+    {"quiet", NULL, OPTION_FLAG, offsetof(struct selftest_options, quiet),
+     .help = "only print the line for bug reports"},
     {"digests", NULL, OPTION_FLAG, offsetof(struct selftest_options, digests),
      .help = "only print the digests of scalar, as stored in the sources"},
     {.name = NULL,
      .heading = "\n"
-                "INLAY_ISA in the environment affects no check, but is shown in that line. Exit\n"
-                "codes: 0 all checks passed, 1 some failed, 2 wrong usage.\n"},
+                "Exit codes: 0 all checks passed, 1 some failed, 2 wrong usage.\n"},
 };
 
 /* ---- The report ------------------------------------------------------------------------------------------------- */

@@ -33,24 +33,24 @@ static int read_range(const char *text, const char *colon, struct generator *g)
 static int read_positions(const struct table_options *options, struct generator *g)
 {
     const char *text = options->positions, *colon = strchr(text, ':');
-    const double most = nextafter((double)INLAY_POSITION_LIMIT, 0);
+    const double max = nextafter((double)INLAY_POSITION_LIMIT, 0);
     if (colon != NULL && text[0] != '@')
         return read_range(text, colon, g);
     if (text[0] == '\0')
         return misused("--positions '' must be A:B, numbers X,Y,... or a file, @FILE");
-    TRY(numbers_read("--positions", text, -most, most, &g->list));
+    TRY(numbers_read("--positions", text, -max, max, &g->list));
     g->n = g->list.n;
     return options->rope ? misused("--rope makes tables of consecutive positions: give --positions as A:B") : DONE;
 }
 
 /* Reads a list with one number per frequency of the table, if the option was given. */
-static int read_list(const char *option, const char *text, double least, double most, const inlay_sinusoid_spec *spec,
+static int read_list(const char *option, const char *text, double min, double max, const inlay_sinusoid_spec *spec,
                      struct numbers *list)
 {
     const size_t frequencies = (spec->dim + (spec->odd == INLAY_SINUSOID_ODD_FORMULA)) / 2;
     if (text == NULL)
         return DONE;
-    TRY(numbers_read(option, text, least, most, list));
+    TRY(numbers_read(option, text, min, max, list));
     return list->n == frequencies ? DONE
                                   : failed("%s %s has %zu numbers, but --dim %zu needs %zu", option, shown(text),
                                            list->n, spec->dim, frequencies);

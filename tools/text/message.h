@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Error messages, one line on stderr: "inlay embed: what is wrong: how to correct it". For all code with errors that
- * concern the user. Print the user's strings through shown(), never raw.
+ * Error messages, one line on stderr: "inlay embed: the problem: the fix". Print the user's strings through shown(),
+ * never raw.
  */
 #pragma once
 

@@ -26,7 +26,7 @@ static size_t fold(const char *text, char letters[MAX_LETTERS])
     return n;
 }
 
-static unsigned least(unsigned a, unsigned b)
+static unsigned min(unsigned a, unsigned b)
 {
     return a < b ? a : b;
 }
@@ -43,10 +43,9 @@ static unsigned distance_of(const char *typed, const char *name)
             edits[i][k] = (unsigned)(i + k);
             if (i == 0 || k == 0)
                 continue;
-            edits[i][k] =
-                least(least(edits[i - 1][k], edits[i][k - 1]) + 1, edits[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+            edits[i][k] = min(min(edits[i - 1][k], edits[i][k - 1]) + 1, edits[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
             if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
-                edits[i][k] = least(edits[i][k], edits[i - 2][k - 2] + 1);
+                edits[i][k] = min(edits[i][k], edits[i - 2][k - 2] + 1);
         }
     }
     return edits[rows][columns];

@@ -112,10 +112,10 @@ static void choose_decimals(struct printer *printer)
 static void choose_widths(struct printer *printer)
 {
     char text[NUMBER_BYTES];
-    size_t least = 0; /* of both together */
+    size_t min = 0; /* of both together */
     for (size_t i = 0; i < printer->count; i++) {
         if (!isfinite(printer->values[i])) {
-            least = strlen("-inf");
+            min = strlen("-inf");
             continue;
         }
         format_value(printer, printer->values[i], text);
@@ -123,8 +123,8 @@ static void choose_widths(struct printer *printer)
         printer->before = before > printer->before ? before : printer->before;
         printer->after = after > printer->after ? after : printer->after;
     }
-    if (printer->before + printer->after < least)
-        printer->before = least - printer->after;
+    if (printer->before + printer->after < min)
+        printer->before = min - printer->after;
 }
 
 static void print_value(struct printer *printer)
