@@ -64,7 +64,7 @@ break_abi() {
         cp "$file" "$copy/$file"
         if [ "$status" -lt 4 ]; then
             cat "$copy/report"
-            complain "abidiff did not see that $what (status $status)" || return
+            complain "abidiff did not find that $what (status $status)" || return
         fi
         echo "broken on purpose, and found: $what"
     done
@@ -82,9 +82,9 @@ abi() {
     say "building $directory"
     dump_abi "$directory"
     missing=$(lacks_types "$directory")
-    [ "$(public_types | wc -l)" -ge 10 ] || complain "scripts/abi.sh finds next to no public types in the headers" || return
+    [ "$(public_types | wc -l)" -ge 10 ] || complain "scripts/abi.sh finds too few public types in the headers" || return
     [ -z "$missing" ] ||
-        complain "no exported function leads to these types, so that the dumps lack them:" "$missing" || return
+        complain "no exported function uses these types, so the dumps lack them:" "$missing" || return
     say "comparing with packaging/abi"
     if [ "${1:-}" = --update ]; then
         compare_abi "$directory" || true
@@ -92,7 +92,7 @@ abi() {
         return
     fi
     compare_abi "$directory" ||
-        complain "the ABI is not that of packaging/abi. CONTRIBUTING.md says what may change; ./dev abi --update records it." || return
+        complain "the ABI differs from packaging/abi. CONTRIBUTING.md lists the allowed changes; ./dev abi --update records them." || return
     say "breaking a copy on purpose"
     break_abi "$directory/broken"
     echo "$((2 + ${#abi_defects[@]})) passed, 0 failed, 0 skipped"

@@ -93,7 +93,7 @@ demo() {
     configure build
     build build tools/inlay
     local inlay=build/tools/inlay text=/usr/share/common-licenses/GPL-3
-    say "two sentences of a tutorial; each token is the sum of its own sinusoid and that of its position"
+    say "two sentences of a tutorial; a token's vector is the sum of two sinusoids, of its id and of its position"
     "$inlay" embed --text "I am a robot" --text "you too robot" --length 5 --max-tokens 8 --table fixed --dim 6
     say "the GNU General Public License, at dim 512"
     "$inlay" embed --text-file "$text" --table random --seed 1 --dim 512 --plot build/demo.png --force
@@ -106,7 +106,7 @@ mpi() {
     configure build
     enable build tests
     build build
-    say "running the examples, shards of a vocabulary on ranks of MPI among them"
+    say "running the examples, including vocabulary shards on MPI ranks"
     run_tests build --suite install
 }
 

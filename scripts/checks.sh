@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Checks that take longer than the tests: comparison with MPFR, fuzzers, instruction counts, deliberate and random defects.
+# Checks that take longer than the tests: comparison with MPFR, fuzzers, instruction counts, deliberate defects.
 
 verify() {
     need_to_test

@@ -20,7 +20,7 @@ cross() {
     macos) cross_macos ;;
     refused) cross_refused ;;
     *)
-        complain "cross knows aarch64, armhf, riscv64, musl, windows, macos and refused; for others give Meson a file of" \
+        complain "cross supports aarch64, armhf, riscv64, musl, windows, macos and refused; for others give Meson a file of" \
             "packaging/cross/" || exit 2
         ;;
     esac

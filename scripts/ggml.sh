@@ -70,14 +70,14 @@ operations_of() {
     echo "$passed passed, $((all - passed)) failed, 0 skipped"
 }
 
-# text_of MODEL BACKEND: what a model says, with the backend or, if it is empty, without. A llama.cpp whose CPU backend is
-# compiled in looks for others only if an option may name one.
+# text_of MODEL BACKEND: the text that a model generates, with the backend, or without if it is empty. A llama.cpp with its CPU
+# backend compiled in looks for others only if an option may name one.
 text_of() {
     GGML_BACKEND_PATH=$2 GGML_INLAY=log "$llama_source/build/bin/llama-completion" -m "$1" -p "Two roads diverged" -n 64 \
         --temp 0 -t 2 -no-cnv --ignore-eos --override-tensor token_embd=CPU
 }
 
-# compare_texts BACKEND: both models must say the same with the backend as without, and it must have been used.
+# compare_texts BACKEND: both models must generate the same text with and without the backend, and use it.
 compare_texts() {
     local kind with without passed=0 failed=0 log
     log=$(mktemp)
@@ -97,7 +97,7 @@ compare_texts() {
     echo "$passed passed, $failed failed, 0 skipped"
 }
 
-# bench_model BACKEND: tokens a second with the backend and without, three times in turn.
+# bench_model BACKEND: tokens per second with and without the backend, three times in turn.
 bench_model() {
     local round backend
     for round in 1 2 3; do
@@ -109,7 +109,7 @@ bench_model() {
     done
 }
 
-# ggml [--times | --cached]: with --cached only where llama.cpp was built before.
+# ggml [--times | --cached]: --cached does nothing unless llama.cpp was built before.
 ggml() {
     local status=0 test=build-ggml/tests/ggml/test_ggml backend=$PWD/build-ggml/ggml/libggml-inlay.so
     local sanitized=build-ggml-sanitize
@@ -128,15 +128,15 @@ ggml() {
     [ "$status" = 0 ] || return "$status"
     build_llama || return 1
     make_models || return 1
-    # Kernels are tested with sanitizers elsewhere, and take minutes to compile with them: these here are scalar.
+    # Other tests run the SIMD kernels with sanitizers, which take minutes to compile: this build is scalar.
     say "building the backend, and again with sanitizers"
     build_backend build-ggml || return 1
     build_backend $sanitized -Disas= -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false || return 1
     say "llama.cpp's tests of the operation"
     count operations_of "$backend"
-    say "random calls beside the CPU backend"
+    say "random calls, compared with the CPU backend"
     count $test "$backend" bits
-    say "what it takes, errors, and loading it 1000 times"
+    say "supported operations, errors, and loading it 1000 times"
     count $test "$backend" rules
     count $test "$backend" reload
     say "rows that are not in memory"
@@ -145,14 +145,14 @@ ggml() {
     count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" bits 20
     count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" rules
     count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" reload 100
-    say "what two models say"
+    say "texts of two models"
     count compare_texts "$backend"
     if [ "${1:-}" = --times ]; then
-        say "times beside the CPU backend"
+        say "times, compared with the CPU backend"
         count $test "$backend" times
         count $test "$backend" models
         count env -C build-ggml "../$test" "$backend" cold
-        say "tokens a second of a model of two layers"
+        say "tokens per second of a model of two layers"
         bench_model "$backend"
     fi
     print_counts

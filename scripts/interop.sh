@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Comparisons with other frameworks, in the virtual environment of wheels.sh. A comparison that fails is counted, and the
-# others run all the same.
+# Comparisons with other frameworks, in the virtual environment of wheels.sh. A failed comparison is counted, and the
+# others still run.
 
 interop() {
     need_to_build python3-venv g++ python3-dev
@@ -13,7 +13,7 @@ interop() {
     print_counts
 }
 
-# usable STATUS WHAT: returns whether installing was successful; else counts WHAT as skipped, or as failed.
+# usable STATUS WHAT: returns 0 if installing was successful; otherwise counts WHAT as skipped or failed.
 usable() {
     case $1 in
     0) return 0 ;;
@@ -38,8 +38,8 @@ compare() {
 declare -A sizes=([checkpoint]="80 MB" [checkpoints]="33 MB" [files_python]="4 MB" [models]="53 MB" [onnx_models]="35 MB"
     [quantized]="3 MB")
 
-# has WHAT LIST...: installs lists of wheels of tests/interop, and returns whether WHAT can be compared. Every comparison
-# names all lists that it imports from, as those before it may be skipped.
+# has WHAT LIST...: installs lists of wheels of tests/interop. Returns 0 if WHAT can be compared. Every comparison names all
+# lists that it imports from, since earlier ones may be skipped.
 has() {
     local list status=0
     for list in "${@:2}"; do
@@ -55,7 +55,7 @@ compile() {
         -o "build/lib$1.so"
 }
 
-# has_inlay: builds the wheel of the Python package and installs it beside the others, and returns whether it is there.
+# has_inlay: builds the wheel of the Python package and installs it with the others. Returns 0 if it is installed.
 has_inlay() {
     local status=0
     build_wheel python3 build-wheel && install_wheel build-wheel build/venv || status=$?

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Static checks: shellcheck, pyflakes, actionlint, include cycles, cppcheck and clang-tidy. None may find anything.
 
-# Of bookworm's versions the newest, the same everywhere: another version finds something else.
+# bookworm's newest version. Every machine uses the same one, since others report other things.
 clang_tidy=clang-tidy-19
 
 # lint [WORD...]: all files, or, by clang-tidy alone, those whose path has one of the words.

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Packages of Debian: which are missing, and their installation. Only root changes the machine; another user is asked
-# before sudo runs.
+# Finds and installs missing Debian packages. Other users than root are asked before sudo runs.
 
 say() {
     printf '\n==> %s\n' "$*"
@@ -19,22 +18,22 @@ quietly() {
     rm -f "$log"
 }
 
-# What this command counts; its last line are these counts.
+# The counts of this command, printed in its last line.
 passed=0 failed=0 skipped=0 counts=
 
-# skip TEXT: says and counts what is skipped.
+# skip TEXT: prints and counts something skipped.
 skip() {
     echo "skipped: $*"
     skipped=$((skipped + 1))
 }
 
-# complain TEXT: says what is wrong, and returns 1.
+# complain TEXT: prints an error and returns 1.
 complain() {
     echo "dev: $*" >&2
     return 1
 }
 
-# count COMMAND...: runs a check, whose last line is its counts, and adds these to those of this command.
+# count COMMAND...: runs a check and adds the counts in its last line to those of this command.
 count() {
     local log status=0 more_passed more_failed more_skipped
     log=$(mktemp)
@@ -48,14 +47,13 @@ count() {
     passed=$((passed + more_passed)) failed=$((failed + more_failed)) skipped=$((skipped + more_skipped))
 }
 
-# print_counts: prints them, and returns whether nothing failed.
+# print_counts: prints the counts. Returns 0 if nothing failed.
 print_counts() {
     echo "$passed passed, $failed failed, $skipped skipped"
     [ "$failed" = 0 ]
 }
 
-# may_change_machine LINE...: prints to standard error which commands are about to run as root, and returns whether they
-# may.
+# may_change_machine LINE...: prints the commands about to run as root to standard error. Returns 0 if they may run.
 may_change_machine() {
     if [ "$(id -u)" = 0 ] || [ -n "${INLAY_DEV_SUDO:-}" ]; then
         say "running as root:" >&2
@@ -70,7 +68,7 @@ may_change_machine() {
     case $answer in [yY] | [yY][eE][sS]) return 0 ;; *) return 1 ;; esac
 }
 
-# as_root LINE...: runs commands, one per line, as root, or ends ./dev where it may not.
+# as_root LINE...: runs commands as root, one per line. Ends ./dev if that is not allowed.
 as_root() {
     local line root=()
     may_change_machine "$@" || exit 1
@@ -81,7 +79,7 @@ as_root() {
     done
 }
 
-# installed PACKAGE[:ARCHITECTURE]: whether it is installed, for this machine's architecture if none is given.
+# installed PACKAGE[:ARCHITECTURE]: returns 0 if it is installed, by default for this machine's architecture.
 installed() {
     local architecture=${1##*:}
     [ "$architecture" != "$1" ] || architecture=$(dpkg --print-architecture)

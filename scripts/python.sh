@@ -50,7 +50,7 @@ python_without_gil() {
 }
 
 # test_wheel PYTHON DIRECTORY ENVIRONMENT [PYTEST_OPTION...]: installs the wheel of DIRECTORY and runs its tests. PATH has
-# nm alone, which the tests read symbols with.
+# only nm, which the tests use to read symbols.
 test_wheel() {
     local python=$1 directory=$2 environment=$3
     shift 3
@@ -75,7 +75,7 @@ test_frameworks() {
     done
 }
 
-# test_torch ENVIRONMENT: the same for PyTorch.
+# test_torch ENVIRONMENT: installs PyTorch and runs its tests.
 test_torch() {
     # shellcheck disable=SC2034 # torch_wheels installs in the environment of this Python
     local wheels=$1/bin/python

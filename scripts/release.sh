@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# A release: what is published is built from a tree without changes, tested, and put into build-release/. The wheel for aarch64 is
-# cross-built, and tested by Debian's Python for that CPU under emulation, which lies in a folder and is not installed.
+# A release: builds the published files from a clean tree into build-release/, and tests them. The wheel for aarch64 is
+# cross-built, and tested under emulation with Debian's Python for that CPU, unpacked in a folder.
 
-# What that Python consists of, and its headers.
+# The packages of that Python, and its headers.
 arm_packages=(python3.11 python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libpython3.11-dev libc6 libgcc-s1
     libstdc++6 zlib1g libexpat1 libffi8 libssl3 libbz2-1.0 liblzma5)
 
-# Tests of the wheel that start no interpreter of their own, which would not be emulated.
+# Tests of the wheel that don't start another interpreter, which would not be emulated.
 arm_tests=(test_arrays test_errors test_files test_formats test_layer test_lifetimes test_names test_ngram test_positions
     test_tables)
 
@@ -24,7 +24,7 @@ arm_python() {
     chmod +x "$1/bin/python"
 }
 
-# arm_wheel FOLDER SOURCES: cross-builds the wheel of a folder of sources, in its build-wheel/, by the tools of ours.
+# arm_wheel FOLDER SOURCES: cross-builds the wheel of a source folder in its build-wheel/, with the tools of this folder.
 arm_wheel() {
     mkdir -p "$2/build-wheel"
     ln -sfn "$PWD/build-wheel/tools" "$2/build-wheel/tools"
@@ -54,7 +54,7 @@ release() {
     say "the tree as version $version"
     if [ -n "$(git status --porcelain)" ]; then
         git status --short
-        complain "a release has what is committed" || return
+        complain "the tree has uncommitted changes" || return
     fi
     python3 scripts/checks/documents.py . || return 1
     grep '^## ' CHANGELOG.md | head -n 1 | grep -E "^## \[$version\] - 20[0-9-]{8}$" ||

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Two builds of the same sources in unlike surroundings, whose installed files and wheels must have the same bytes. The
-# modes of the sources count as sources, since wheels keep them.
+# Builds the same sources in two different environments: installed files and wheels must have the same bytes. Both builds
+# start from the same file modes, since wheels keep them.
 
 # build_once TREE DIRECTORY JOBS [OPTION...]: builds TREE in DIRECTORY, installs it to DIRECTORY/installed, and builds the
 # wheel to TREE/build-wheel/wheels if TREE has the tools for it.
@@ -12,11 +12,11 @@ build_once() {
     quietly ninja -j "$jobs" -C "$directory" || return 1
     DESTDIR="$directory/installed" quietly meson install -C "$directory" --no-rebuild || return 1
     [ -e "$tree/build-wheel/tools" ] || return 0
-    # Wheels hold times, which are that of the commit. Nothing else may see it: gcc would take __DATE__ from it.
+    # Wheels get the time of the commit. It is set only for them: gcc would use it for __DATE__.
     (cd "$tree" && SOURCE_DATE_EPOCH=$commit_time build_wheel python3 build-wheel "${@/#/-Csetup-args=}") || return 1
 }
 
-# same_files ONE OTHER: prints how two folders differ in names, types and bytes of files, by diffoscope if there is one.
+# same_files ONE OTHER: prints the differences in names, types and bytes of files, with diffoscope if it is installed.
 same_files() {
     diff -rq --no-dereference "$1" "$2" || {
         ! command -v diffoscope >/dev/null || diffoscope --max-report-size 20000 "$1" "$2" || true
@@ -55,12 +55,12 @@ reproducible() {
     unset SOURCE_DATE_EPOCH
     export CCACHE_DISABLE=1 # each build compiles
     [ "$(LD_PRELOAD=$faketime FAKETIME=+400d date +%Y)" != "$(date +%Y)" ] ||
-        complain "faketime changes no time, so that the builds would have the same" || return
+        complain "faketime has no effect, so both builds would have the same time" || return
     say "building in $one"
     umask 022
     LC_ALL=C TZ=UTC build_once "$one" "$one/build" 1 "$@" || return 1
     say "building in $other"
-    echo "with a build folder elsewhere, in parallel, with another locale, time, time zone, home and umask"
+    echo "with another build folder, in parallel, with another locale, time, time zone, home and umask"
     umask 077
     LC_ALL=C.UTF-8 TZ=XYZ-5:45 HOME=$top/home LD_PRELOAD=$faketime FAKETIME=+400d NO_FAKE_STAT=1 \
         build_once "$other" "$top/build" "$(nproc)" "$@" || return 1
@@ -73,6 +73,6 @@ reproducible() {
         same_files "$one/build-wheel/wheels" "$other/build-wheel/wheels" || status=1
         passed=$((passed + 1))
     fi
-    [ "$status" = 0 ] || complain "two builds of the same sources differ" || return
+    [ "$status" = 0 ] || complain "the two builds differ" || return
     print_counts
 }

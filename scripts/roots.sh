@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Another Debian in a folder, which chroot enters: made by debootstrap for the compilers and for the packages.
+# Installs another Debian in a folder with debootstrap, for chroot: for compilers and packages.
 
-# install_root SUITE ROOT: installs the smallest system of that Debian in a folder, in place of what was there. What is
-# mounted below the folder stays as it is.
+# install_root SUITE ROOT: replaces a folder by a minimal system of that Debian. Mounts below the folder are kept.
 install_root() {
     need debootstrap debian-archive-keyring
     say "installing Debian $1 in $2 by debootstrap"

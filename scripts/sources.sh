@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# The libraries of the tests for systems that Debian has none for, from the source packages of Debian 12 (bookworm): check,
-# GMP, MPFR and libmd. All are static.
+# Static libraries for the tests on systems without Debian packages, from the sources of Debian 12 (bookworm): check, GMP,
+# MPFR and libmd.
 
-# Each source package: the SHA-256 of its archive and where it lies in Debian's pool.
+# Each source package: the SHA-256 of its archive, and its path in Debian's pool.
 sources() {
     cat <<'TABLE'
 check 8451b68ac5d6f3157b24f22eceff575bcf566264f6d78f3852f89d4e08cf42e1 c/check/check_0.15.2.orig.tar.gz
@@ -13,7 +13,7 @@ libmd f51c921042e34beddeded4b75557656559cf5b1f2448033b4c1eec11c07e530f libm/libm
 TABLE
 }
 
-# fetch_source NAME FOLDER: unpacks a source package into FOLDER, and downloads its archive unless it was.
+# fetch_source NAME FOLDER: downloads a source package, unless it exists, and unpacks it into FOLDER.
 fetch_source() {
     local name=$1 folder=$2 sum path archive
     read -r _ sum path < <(sources | grep "^$name ")
@@ -22,13 +22,13 @@ fetch_source() {
     [ -e "$archive" ] || curl -fsS --retry 3 -o "$archive" "http://deb.debian.org/debian/pool/main/$path"
     echo "$sum  $archive" | sha256sum --check --quiet || {
         rm -f "$archive"
-        echo "dev: $archive was not what it must be, and is deleted" >&2
+        echo "dev: $archive has another checksum and was deleted" >&2
         return 1
     }
     tar -xf "$archive" -C "$folder" --strip-components=1
 }
 
-# install_source NAME: what the tests use of a source package that is configured in the current folder.
+# install_source NAME: installs the parts that the tests use, configured in the current folder.
 install_source() {
     local jobs
     jobs=$(nproc)
@@ -40,7 +40,7 @@ install_source() {
 }
 
 # build_autotools NAME PREFIX CONFIGURE_OPTION...: builds a source package with CC and CFLAGS and installs it below PREFIX,
-# unless it is there.
+# unless it is installed.
 build_autotools() {
     local name=$1 prefix=$2 folder=$2/source/$1
     shift 2
@@ -48,7 +48,7 @@ build_autotools() {
     say "building $name in $prefix"
     fetch_source "$name" "$folder"
     if [ "$name" = gmp ]; then
-        # Debian leaves out its manual, which has another license.
+        # Debian omits the manual, which has another license.
         mkdir -p "$folder/doc"
         printf 'all install:\n' >"$folder/doc/Makefile.in"
     fi

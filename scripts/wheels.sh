@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Virtual environments of Python with pinned wheels, and the wheel of inlay. Status 77 says that PyPI cannot be reached.
+# Virtual environments of Python with pinned wheels, and the wheel of inlay. Status 77: PyPI cannot be reached.
 
 # The Python of the virtual environment that interop and peers share.
 wheels=build/venv/bin/python
@@ -47,7 +47,7 @@ wheel_environment() {
     echo "$wanted" >"$1/stamp"
 }
 
-# The environment with what interop and peers share.
+# Prepares the environment that interop and peers share.
 base_wheels() {
     local wanted stamp=build/venv/base.installed
     wanted=$(cat tests/interop/requirements.txt tests/interop/torch.txt | sha256sum)
@@ -58,7 +58,7 @@ base_wheels() {
     echo "$wanted" >"$stamp"
 }
 
-# Installs PyTorch and what it needs, from its own index if that can be reached.
+# Installs PyTorch and its dependencies, from its own index if that can be reached.
 torch_wheels() {
     pinned tests/interop/requirements.txt || return
     pip --retries 0 --timeout 15 --index-url https://download.pytorch.org/whl/cpu -r tests/interop/torch.txt \

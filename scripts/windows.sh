@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Builds for Windows with mingw-w64, and runs the tests under wine. What the tests need is built from Debian's sources,
-# since Debian has no libraries for Windows (sources.sh). SLEEF is not among them: kernels take polynomials instead
+# Builds for Windows with mingw-w64, and runs the tests under wine. Libraries of the tests are built from Debian's sources
+# (sources.sh), since Debian has none for Windows. Kernels use polynomials instead of SLEEF
 # (packaging/cross/x86_64-w64-mingw32.ini).
 
 # build_windows_library NAME PREFIX OPTION...
@@ -9,14 +9,14 @@ build_windows_library() {
     CFLAGS=-D__USE_MINGW_ANSI_STDIO=1 build_autotools "$1" "$2" --host=x86_64-w64-mingw32 "${@:3}"
 }
 
-# build_windows_libraries PREFIX: what the tests need.
+# build_windows_libraries PREFIX: builds the libraries of the tests.
 build_windows_libraries() {
     local prefix=$1
     build_windows_library gmp "$prefix"
     build_windows_library mpfr "$prefix" --with-gmp="$prefix"
     build_windows_library libmd "$prefix"
-    # Functions of mingw-w64 print as C99 has it; the probes for that would have to run. Its header means them too, where
-    # compilers would read the formats as those of Microsoft's C library.
+    # mingw-w64's functions print like C99, but configure can't run probes for that. Its header selects them too: compilers
+    # would otherwise check formats for Microsoft's C library.
     hw_cv_func_snprintf_c99=yes hw_cv_func_vsnprintf_c99=yes build_windows_library check "$prefix" --disable-subunit \
         --disable-build-docs
     sed -i 's/((format (a, b, c)))/((format (gnu_##a, b, c)))/' "$prefix/include/check.h"
@@ -33,7 +33,7 @@ cross_windows() {
         --cross-file "$libraries/meson.ini" -Dtests=enabled -Dwerror=true
     say "building build-windows"
     build build-windows
-    # A home of its own for wine, which starts no program that tests do not need.
+    # wine gets its own home, without the programs that tests don't need.
     export WINEPREFIX=$libraries/wine WINEDEBUG=-all WINEDLLOVERRIDES="mscoree,mshtml="
     [ -e "$WINEPREFIX/system.reg" ] || quietly wine wineboot --init
     [ $# -gt 0 ] || set -- --suite isa --suite api --suite audit

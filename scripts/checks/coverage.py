@@ -133,7 +133,7 @@ def measure(build, floors, parsers, listed):
             tallies[row].add(runs, branches, min(reason, untaken))
             place = f"{path}:{number}: {untaken} of {len(branches)} branches never taken"
             if reason != untaken and (reason or path in parsers):
-                problems.append(f"{place}, and reasons for {reason} beside it")
+                problems.append(f"{place}, but has reasons for {reason}")
             if path.startswith(listed) and (reason < untaken or not runs):
                 print(place + ("" if runs else ", line not run"))
         problems += [f"{path}:{number}: a reason, but no code" for number in reasons]
