@@ -47,7 +47,7 @@ def empty_loop():
 
 def ways(dim):
     """Names, and functions that measure once."""
-    table = inlay.random(1000, dim, key=1)
+    table = inlay.random(1000, dim, seed=1)
     layer = inlay.Layer(table, scale="sqrt", positions=inlay.Sinusoid())
     ids = numpy.array([[7]])
     out = numpy.empty((1, 1, dim), numpy.float32)

@@ -39,7 +39,7 @@ class Table:
         scale: float = 1,
     ) -> None: ...
     @classmethod
-    def of_extents(cls, tables: Sequence[Union[Table, Array]], /) -> Table: ...
+    def from_extents(cls, tables: Sequence[Union[Table, Array]], /) -> Table: ...
 
 class Layer:
     dim: int
@@ -87,7 +87,7 @@ class Layer:
         segment_ids: Optional[Array] = None,
         weights: Optional[Array] = None,
         dropout: float = 0,
-        key: int = 0,
+        seed: int = 0,
         step: int = 0,
         token_type_ids: Optional[Array] = None,
     ) -> Array: ...

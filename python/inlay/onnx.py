@@ -22,7 +22,7 @@ import onnx.shape_inference
 
 from . import _core
 
-__all__ = ["Fused", "Fusion", "Left", "fuse", "library_path"]
+__all__ = ["Fused", "Fusion", "Skipped", "fuse", "library_path"]
 
 _DOMAIN = "inlay"
 _TYPE = onnx.TensorProto
@@ -85,25 +85,25 @@ class Fused:
 
 
 @dataclasses.dataclass(frozen=True)
-class Left:
-    """A lookup that fuse() left unchanged. The reason names the node that stopped it."""
+class Skipped:
+    """A lookup that fuse() did not replace. The reason names the node that stopped it."""
 
     node: str
     table: str
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.node} of {self.table} is left: {self.reason}"
+        return f"{self.node} of {self.table} is skipped: {self.reason}"
 
 
 class Fusion(list[Fused]):
-    """The layers that fuse() replaced; `left` lists the lookups that it left unchanged."""
+    """The layers that fuse() replaced; `skipped` lists the lookups that it did not."""
 
-    left: list[Left]
+    skipped: list[Skipped]
 
 
 def fuse(model: onnx.ModelProto) -> Fusion:
-    """Replaces the input layers in the main graph of a model. Returns the layers, and the lookups that it left.
+    """Replaces the input layers in the main graph of a model. Returns the layers, and the lookups that it skipped.
 
     An input layer starts with a Gather or GatherBlockQuantized along axis 0 of a table. It continues with Mul by a
     constant of one element; Add of one or two terms; LayerNormalization, or its parts as nodes; Cast between these. A
@@ -115,14 +115,14 @@ def fuse(model: onnx.ModelProto) -> Fusion:
     Negative ids count from the end of the table, like in Gather. On a bad id, run() raises InvalidArgument with the id
     and its place. It also raises it for sequences of one token if positions has more rows, which Add would broadcast.
     """
-    graph, fusion, left = _Graph(model), Fusion(), []
+    graph, fusion, skipped = _Graph(model), Fusion(), []
     for node in sorted(filter(graph.is_lookup, model.graph.node), key=graph.order):
         if node.output[0] not in graph.replaced:
             try:
                 fusion.append(graph.fuse(node))
             except _Stop as stop:
-                left.append((node, str(stop)))
-    fusion.left = [Left(_name(n), n.input[0], reason) for n, reason in left if n.output[0] not in graph.replaced]
+                skipped.append((node, str(stop)))
+    fusion.skipped = [Skipped(_name(n), n.input[0], reason) for n, reason in skipped if n.output[0] not in graph.replaced]
     graph.apply()
     if fusion and all(opset.domain != _DOMAIN for opset in model.opset_import):
         model.opset_import.append(onnx.helper.make_opsetid(_DOMAIN, 1))

@@ -13,7 +13,7 @@ def _table(data: Any, options: Mapping[str, Any]) -> _core.Table:
 
 def _reduce(table: _core.Table) -> tuple[Any, ...]:
     if table.tables is not None:
-        return _core.Table.of_extents, (table.tables,)
+        return _core.Table.from_extents, (table.tables,)
     names = ("type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale")
     return _table, (table.data, {name: getattr(table, name) for name in names})
 
@@ -38,10 +38,10 @@ def random(
     *,
     kind: str = "normal",
     mean: float = 0.0,
-    deviation: float = 1.0,
+    std: float = 1.0,
     low: Optional[float] = None,
     high: Optional[float] = None,
-    key: int = 0,
+    seed: int = 0,
     offset: int = 0,
     first_row: int = 0,
     zero_row: Optional[int] = None,
@@ -49,8 +49,8 @@ def random(
 ) -> Any:
     """Returns a random float32 table [rows, dim]. It is the same on all machines, and can be made in parts.
 
-    kind is "normal", "truncated_normal" (low and high in deviations, by default -2 and 2) or "uniform" (from low to
-    high, by default 0 and 1). key is the seed, and offset selects one of its 2^64 tables. first_row is the first row of
-    a part. zero_row is filled with zeros.
+    kind is "normal", "truncated_normal" (low and high in standard deviations, by default -2 and 2) or "uniform" (from
+    low to high, by default 0 and 1). offset selects one of 2^64 tables per seed. first_row is the first row of a part.
+    zero_row is filled with zeros.
     """
-    return _core.random(rows, dim, kind, mean, deviation, low, high, key, offset, first_row, zero_row, out)
+    return _core.random(rows, dim, kind, mean, std, low, high, seed, offset, first_row, zero_row, out)

@@ -46,14 +46,14 @@ def philox(counter, key):
     return c
 
 
-def dropout(x, p, key, step):
+def dropout(x, p, seed, step):
     """Inverted dropout of [tokens, dim]. The index of each element determines the mask."""
     flat = x.reshape(-1).copy()
     factor = f32(1 / (1 - float(f32(p))))
     threshold = round(float(f32(p)) * 2**32)
     for block in range(0, flat.size, 4):
         number = block // 4
-        words = philox((number & 0xFFFFFFFF, number >> 32, step & 0xFFFFFFFF, step >> 32), key)
+        words = philox((number & 0xFFFFFFFF, number >> 32, step & 0xFFFFFFFF, step >> 32), seed)
         for i, word in enumerate(words[: flat.size - block]):
             flat[block + i] = flat[block + i] * factor if word >= threshold else 0
     return flat.reshape(x.shape)

@@ -36,7 +36,7 @@ CALLS = [
     ({"positions": 3}, ([[1, 2]],), {"position_ids": [[0.5, 1]]}, TypeError, "position_ids has elements of type float64,"),
     ({"positions": 3}, ([1],), {"start": 2**63}, ValueError, "start is 9223372036854775808, which is out of range"),
     ({}, ([1],), {"dropout": 1}, ValueError, "dropout is 1, not in [0, 1)"),
-    ({}, ([1],), {"dropout": 0.5, "key": -1}, ValueError, "key is -1, which is out of range"),
+    ({}, ([1],), {"dropout": 0.5, "seed": -1}, ValueError, "seed is -1, which is out of range"),
     ({}, ([1.5],), {}, TypeError, "ids has elements of type float64, expected integers"),
     ({}, ([1.5],), {}, TypeError,
      'ids has elements of type float64, expected integers: ids.astype("int64"), or ids.to(torch.int64) in PyTorch'),

@@ -420,11 +420,11 @@ def test_a_scale_is_a_factor_of_all_rows(table):
     assert_array_equal(inlay.Layer(scaled)([1, 2]), table[[1, 2]] * f32(0.25))
     assert_array_equal(inlay.Layer(scaled, scale="sqrt")([1]), table[[1]] * (numpy.sqrt(f32(12)) * f32(0.25)))
     assert copy.copy(scaled).scale == pickle.loads(pickle.dumps(scaled)).scale == 0.25
-    parts = inlay.Table.of_extents([scaled, inlay.Table(table, scale=0.25)])
+    parts = inlay.Table.from_extents([scaled, inlay.Table(table, scale=0.25)])
     assert parts.scale == 0.25
     assert_array_equal(inlay.Layer(parts)([1, 51]), table[[1, 1]] * f32(0.25))
     with pytest.raises(ValueError, match="another scale"):
-        inlay.Table.of_extents([scaled, table])
+        inlay.Table.from_extents([scaled, table])
     for option in ({"positions": scaled}, {"segments": scaled}):
         with pytest.raises(ValueError, match="has a scale"):
             inlay.Layer(table, **option)

@@ -121,7 +121,7 @@ def test_extents(rng, name, cut):
         )
         for a, b in zip(bounds, bounds[1:])
     ]
-    table = inlay.Table.of_extents(parts)
+    table = inlay.Table.from_extents(parts)
     assert (table.rows, table.dim, table.type, table.nbytes) == (25, 256, name, whole.nbytes)
     assert table.data is None and sum(part.rows for part in table.tables) == 25
     numpy.testing.assert_array_equal(read(table), read(whole))
@@ -132,7 +132,7 @@ def test_extents(rng, name, cut):
 def test_extents_keep_arrays_alive(rng):
     arrays = [rng.standard_normal((4, 8)).astype(f4) for _ in range(2)]
     expected, references = numpy.concatenate(arrays), [weakref.ref(array) for array in arrays]
-    layer = inlay.Layer(inlay.Table.of_extents(arrays))
+    layer = inlay.Layer(inlay.Table.from_extents(arrays))
     del arrays
     gc.collect()
     numpy.testing.assert_array_equal(layer(numpy.arange(8)), expected)
@@ -147,17 +147,17 @@ def test_bad_extents(table):
         ([table, table[:, :8]], "tables[1] is float32 with dim 8, and another one is float32 with dim 12"),
         ([table[:5], table[::2]], "tables[1] has rows of another distance than another one"),
         ([inlay.Table(table, first_row=0, vocab=50)], "tables[0] is a shard"),
-        ([inlay.Table.of_extents([table])], "tables[0] lies in extents itself"),
+        ([inlay.Table.from_extents([table])], "tables[0] is made of extents itself"),
         (
             [inlay.Table(table.view("i1")[:, :12].copy(), "i8"), inlay.quantize(table, "i8")],
             "tables[1] and another one do not both have scales",
         ),
     ]:
         with pytest.raises(ValueError) as error:
-            inlay.Table.of_extents(parts)
+            inlay.Table.from_extents(parts)
         assert str(error.value) == text
     with pytest.raises(TypeError, match=r"tables\[1\] has elements of type int64"):
-        inlay.Table.of_extents([table, numpy.zeros((2, 12), "i8")])
+        inlay.Table.from_extents([table, numpy.zeros((2, 12), "i8")])
 
 
 # ---- Static embeddings

@@ -161,10 +161,10 @@ def test_ragged(table):
 def test_dropout(table):
     layer = inlay.Layer(table, scale=3)
     x = reference.embed(table, IDS, 3)
-    for p, key, step in ((0.25, 5, 0), (0.5, 2**63 + 1, 2**40), (0.9, 0, 1)):
-        y = layer(IDS, dropout=p, key=key, step=step)
-        numpy.testing.assert_array_equal(y, reference.dropout(x, p, key, step))
-    numpy.testing.assert_array_equal(layer(IDS, dropout=0, key=7), x)
+    for p, seed, step in ((0.25, 5, 0), (0.5, 2**63 + 1, 2**40), (0.9, 0, 1)):
+        y = layer(IDS, dropout=p, seed=seed, step=step)
+        numpy.testing.assert_array_equal(y, reference.dropout(x, p, seed, step))
+    numpy.testing.assert_array_equal(layer(IDS, dropout=0, seed=7), x)
 
 
 def test_output_types(table):
@@ -204,7 +204,7 @@ def test_threads_have_the_same_bits(rng, threads):
 
 
 def test_self_tuning_is_explained_and_changes_nothing(rng):
-    large, ids = inlay.random(20000, 256, key=1), rng.integers(0, 20000, (8, 1024))
+    large, ids = inlay.random(20000, 256, seed=1), rng.integers(0, 20000, (8, 1024))
     tunes, keeps = inlay.Layer(large), inlay.Layer(large, self_tuning=False)
     for _ in range(4):
         numpy.testing.assert_array_equal(tunes(ids), keeps(ids))

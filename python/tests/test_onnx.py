@@ -242,7 +242,7 @@ def test_what_may_not_follow(first, last):
     assert fused.end == REASONS[first, last]
 
 
-LEFT = {
+SKIPPED = {
     "another axis": ([node("Gather", "table ids", "x", axis=1), MUL], SCALE, None),
     "a table of float64": ([GATHER, MUL], {"table": TABLE.astype("f8"), "scale": numpy.float64(2)}, "is of float64"),
     "ids that are computed": (
@@ -253,22 +253,22 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize("case", LEFT)
-def test_left_alone(case):
-    nodes, constants, reason = LEFT[case]
+@pytest.mark.parametrize("case", SKIPPED)
+def test_skipped(case):
+    nodes, constants, reason = SKIPPED[case]
     model = model_of(nodes, {"table": TABLE, **constants})
     before = model.SerializeToString()
     fusion = inlay.onnx.fuse(model)
     assert fusion == [] and model.SerializeToString() == before
-    assert [(left.node, left.table) for left in fusion.left] == [("Gather x", "table")] * (reason is not None)
-    assert reason is None or reason in str(fusion.left[0])
+    assert [(one.node, one.table) for one in fusion.skipped] == [("Gather x", "table")] * (reason is not None)
+    assert reason is None or reason in str(fusion.skipped[0])
 
 
 def test_a_gather_of_another_domain():
     """It may be anything."""
     other = node("Gather", "table ids", "x")
     other.domain = "somebody"
-    assert inlay.onnx.fuse(model_of([other, MUL], {"table": TABLE, **SCALE})).left == []
+    assert inlay.onnx.fuse(model_of([other, MUL], {"table": TABLE, **SCALE})).skipped == []
 
 
 @pytest.mark.parametrize("epsilon", [-1e-3, numpy.inf])
@@ -315,7 +315,7 @@ def test_models_of_any_size(monkeypatch):
 def test_a_table_of_unknown_dim():
     model = model_of([node("Gather", "given ids", "y")], {"table": TABLE})
     model.graph.input.append(helper.make_tensor_value_info("given", TensorProto.FLOAT, (50, "dim")))
-    assert inlay.onnx.fuse(model).left[0].reason == "Gather y has a table of unknown dim"
+    assert inlay.onnx.fuse(model).skipped[0].reason == "Gather y has a table of unknown dim"
 
 
 def test_a_subgraph_that_needs_a_result():
@@ -435,7 +435,7 @@ def test_ids_that_may_be_of_one_sequence():
     nodes = [TERMS[1], node("Gather", "table ids", "x"), node("Neg", "x", "w"), node("Add", "p w", "y")]
     model = model_of(nodes, {"table": TABLE, "positions": ROWS, "places": PLACES})
     fusion = inlay.onnx.fuse(model)
-    assert [fused.output for fused in fusion] == ["x"] and [left.node for left in fusion.left] == ["Gather p"]
+    assert [fused.output for fused in fusion] == ["x"] and [one.node for one in fusion.skipped] == ["Gather p"]
     graph = inlay.onnx._Graph(model_of(nodes, {"table": TABLE, "positions": ROWS, "places": PLACES}))
     layer = graph._gather(nodes[0], (1, 4))
     assert not graph._is_lookup_by(graph.producers["x"], layer)
@@ -501,7 +501,7 @@ BROKEN_NORMS = {
 
 
 @pytest.mark.parametrize("case", BROKEN_NORMS)
-def test_norms_that_are_left(case):
+def test_norms_that_are_skipped(case):
     norm, constants, options, reason = BROKEN_NORMS[case]
     nodes = [*TERMS, node("Add", "x p", "z")] + [onnx.NodeProto.FromString(n.SerializeToString()) for n in NORMS[norm]]
     for n in nodes[-len(NORMS[norm]) :]:
@@ -687,7 +687,7 @@ def blocks_of(kind, bits, group, dim, zeros, scales_type, axis):
 
 @pytest.mark.parametrize("kind", BITS)
 def test_gather_block_quantized_of_every_shape(kind):
-    """Models that ONNX Runtime can run keep their bits, or are left with a reason."""
+    """Models that ONNX Runtime can run keep their bits, or are skipped with a reason."""
     counts = collections.Counter()
     ids = numpy.array([[1, 4, -1, 0, -5]])
     for bits, group, dim, zeros, scales_type, axis in itertools.product(
@@ -704,7 +704,7 @@ def test_gather_block_quantized_of_every_shape(kind):
         if fusion:
             numpy.testing.assert_array_equal(run(model, ids)[0], expected)
         else:
-            assert "groups" in fusion.left[0].reason and model.SerializeToString() == before
+            assert "groups" in fusion.skipped[0].reason and model.SerializeToString() == before
     assert counts["fused"] >= 16
 
 
@@ -733,7 +733,7 @@ def test_groups_that_do_not_fit(name, shape):
         ({}, "scales", "has scales, which"),
     ],
 )
-def test_gather_block_quantized_that_is_left(attribute, computed, reason):
+def test_gather_block_quantized_that_is_skipped(attribute, computed, reason):
     constants = {"table": RNG.integers(0, 256, (50, 32), "u1"), "given": RNG.random((50, 1)).astype("f4")}
     nodes = [
         node("Neg" if computed else "Identity", "given", "scales"),
@@ -746,7 +746,7 @@ def test_gather_block_quantized_that_is_left(attribute, computed, reason):
     model = model_of(nodes, constants)
     model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
     fusion = inlay.onnx.fuse(model)
-    assert fusion == [] and reason in fusion.left[0].reason and "GatherBlockQuantized y" in fusion.left[0].reason
+    assert fusion == [] and reason in fusion.skipped[0].reason and "GatherBlockQuantized y" in fusion.skipped[0].reason
 
 
 # ---- Constants in files that are not loaded --------------------------------------------------------------------------
@@ -772,7 +772,7 @@ def test_groups_that_are_not_loaded(name):
     before = model.SerializeToString()
     fusion = inlay.onnx.fuse(model)
     assert fusion == [] and model.SerializeToString() == before
-    assert fusion.left[0].reason == f"{name} is in another file, which was not loaded"
+    assert fusion.skipped[0].reason == f"{name} is in another file, which was not loaded"
 
 
 @pytest.mark.parametrize("name", ["scale", "gamma", "epsilon"])
@@ -848,7 +848,7 @@ def test_negative_ids(negative, kind):
 
 def test_too_many_dimensions():
     model = model_of([GATHER, MUL], {"table": TABLE, **SCALE}, ids=[None] * 8)
-    assert inlay.onnx.fuse(model).left[0].reason == "Gather x has ids of 8 dimensions, more than 7"
+    assert inlay.onnx.fuse(model).skipped[0].reason == "Gather x has ids of 8 dimensions, more than 7"
     embed = helper.make_node("Embed", ["table", "ids"], ["y"], domain="inlay", scale=1.0, epsilon=0.0)
     embed.attribute.extend(helper.make_attribute(n, 0) for n in ("layer_norm", "segments_first", "group", "flat"))
     model = model_of([embed], {"table": TABLE}, ids=[None] * 8)

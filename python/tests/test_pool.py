@@ -203,7 +203,7 @@ def test_large_blocks_are_on_huge_pages(pool):
 
 
 def test_outputs_of_quantize_and_random_return_too(pool):
-    table = inlay.quantize(inlay.random(2048, 32, key=3), "i8")
+    table = inlay.quantize(inlay.random(2048, 32, seed=3), "i8")
     assert pool.stats()["used_blocks"] == 2
     del table
     gc.collect()

@@ -235,11 +235,11 @@ def test_random_tables_have_the_bits_of_the_c_library():
     hashes = re.findall(r'"([0-9a-f]{64})"', file.read_text(encoding="utf-8"))
     specs = {
         0: {},
-        4: {"kind": "truncated_normal", "mean": 0.25, "deviation": 0.02, "low": -3, "high": 0.5},
-        8: {"kind": "uniform", "mean": 0.25, "deviation": 0.02, "low": 7, "high": 7, "zero_row": 3},
+        4: {"kind": "truncated_normal", "mean": 0.25, "std": 0.02, "low": -3, "high": 0.5},
+        8: {"kind": "uniform", "mean": 0.25, "std": 0.02, "low": 7, "high": 7, "zero_row": 3},
     }
     for i, spec in specs.items():
-        spec.update(key=i * 12345678912345, offset=i << 33)
+        spec.update(seed=i * 12345678912345, offset=i << 33)
         table = inlay.random(40, 33, **spec)
         assert hashlib.sha256(table.tobytes()).hexdigest() == hashes[i]
         parts = [inlay.random(20, 33, first_row=row, **spec) for row in (0, 20)]
@@ -247,15 +247,15 @@ def test_random_tables_have_the_bits_of_the_c_library():
 
 
 def test_random_distributions():
-    normal = inlay.random(1000, 64, key=1, mean=3, deviation=0.5)
+    normal = inlay.random(1000, 64, seed=1, mean=3, std=0.5)
     assert abs(normal.mean() - 3) < 0.01 and abs(normal.std() - 0.5) < 0.01
-    cut = inlay.random(1000, 64, kind="truncated_normal", key=1)
+    cut = inlay.random(1000, 64, kind="truncated_normal", seed=1)
     assert numpy.abs(cut).max() <= 2 and numpy.abs(cut).max() > 1.99
-    uniform = inlay.random(1000, 64, kind="uniform", low=-1, high=3, key=1, zero_row=2)
+    uniform = inlay.random(1000, 64, kind="uniform", low=-1, high=3, seed=1, zero_row=2)
     assert uniform.min() >= -1 and uniform.max() <= 3 and abs(uniform.mean() - 1) < 0.02 and not uniform[2].any()
-    assert not numpy.array_equal(inlay.random(2, 8, key=1), inlay.random(2, 8, key=1, offset=1))
+    assert not numpy.array_equal(inlay.random(2, 8, seed=1), inlay.random(2, 8, seed=1, offset=1))
     out = numpy.empty((2, 8), f4)
-    assert inlay.random(2, 8, key=1, out=out) is out
+    assert inlay.random(2, 8, seed=1, out=out) is out
 
 
 @pytest.mark.parametrize("package", ["numpy", "torch", "jax.numpy"])

@@ -777,7 +777,7 @@ def test_dropout_of_modules():
 
 
 def test_static_embeddings():
-    table = inlay.random(ROWS, 64, key=3)
+    table = inlay.random(ROWS, 64, seed=3)
     ids, offsets = torch.randint(ROWS, (9,)), torch.tensor([0, 4])
     for given in (table, inlay.quantize(table, "q8_0")):
         module = inlay.torch.StaticEmbedding(given)

@@ -80,7 +80,7 @@ def test_sums_become_one_layer(layers, factor, shape):
     model = Model(factor)
     before, after, report = outputs(model, ids, types)
     torch.testing.assert_close(after, before, rtol=TOLERANCE, atol=TOLERANCE)
-    assert type(after) is torch.Tensor and list(report.replaced) == ["words", "places", "types"] and not report.left
+    assert type(after) is torch.Tensor and list(report.replaced) == ["words", "places", "types"] and not report.skipped
     assert [terms_of(given) for given in layers] == [{"positions", "segments", "gamma"}]
     assert layers[0].scale == factor
     layers.clear()
@@ -392,7 +392,7 @@ def test_types_that_extend_tensors_are_left():
         table.weight = nn.Parameter(raw.as_subclass(Doubled), requires_grad=False)
         assert torch.equal(table(ids).as_subclass(torch.Tensor), 2 * raw[ids])
         report = inlay.torch.convert(nn.Sequential(nn.Embedding.from_pretrained(raw.as_subclass(Doubled))))
-        assert report.left == {"0": "its table is a Doubled"} and not report.replaced
+        assert report.skipped == {"0": "its table is a Doubled"} and not report.replaced
         table.weight = nn.Parameter(raw)
         with forward_ad.dual_level():
             dual = forward_ad.make_dual(torch.zeros(50, 32), torch.ones(50, 32))
@@ -444,8 +444,8 @@ def test_what_is_left():
         }
     )
     report = inlay.torch.convert(model)
-    assert report.replaced == {"bag": "EmbeddingBag"} and set(report.left) == {"limited", "wide"}
-    assert "limited: left, it has max_norm" in str(report)
+    assert report.replaced == {"bag": "EmbeddingBag"} and set(report.skipped) == {"limited", "wide"}
+    assert "limited: skipped, it has max_norm" in str(report)
     ids, offsets = torch.randint(9, (20,)), torch.tensor([0, 3])
     found = model["bag"](ids, offsets)
     assert inlay.torch.restore(model) == 1 and type(model["bag"]) is nn.EmbeddingBag
@@ -472,7 +472,7 @@ class Decoder(nn.Module):
 
 
 @pytest.mark.parametrize(
-    "norm, adds, left",
+    "norm, adds, skipped",
     [
         (OwnNorm(), False, {"norm": "OwnNorm computes pow of the rows of words with PyTorch"}),
         (nn.LayerNorm(32), True, {"": "Decoder computes add of the rows of words with PyTorch"}),
@@ -480,16 +480,16 @@ class Decoder(nn.Module):
         (nn.Identity(), False, {}),  # a block isn't part of the input layer
     ],
 )
-def test_what_torch_computes_is_reported(layers, norm, adds, left):
+def test_what_torch_computes_is_reported(layers, norm, adds, skipped):
     """The first large call reports a module before the blocks that needs the rows."""
     model = Decoder(norm, adds).eval()
     report = inlay.torch.convert(model)
     with torch.no_grad():
         model(torch.randint(99, (1, 4)))
-        assert not report.left
+        assert not report.skipped
         model(torch.randint(99, (5, 50)))
-    assert report.left == left and layers
-    lines = [f"{name or 'the model'}: left, {why}" for name, why in left.items()]
+    assert report.skipped == skipped and layers
+    lines = [f"{name or 'the model'}: skipped, {why}" for name, why in skipped.items()]
     assert str(report).split("\n") == ["words: Embedding", *lines]
 
 

@@ -176,7 +176,7 @@ def test_tables_that_are_no_tensors_break_graphs(tables, ids):
 
 
 def test_tables_in_extents(tables, ids):
-    parts = inlay.Table.of_extents([tables[0][:50], tables[0][50:150], tables[0][150:]])
+    parts = inlay.Table.from_extents([tables[0][:50], tables[0][50:150], tables[0][150:]])
     module = inlay.torch.NGramEmbedding(inlay.NGram(**spec()), [parts, tables[1]])
     assert torch.equal(module(ids), expected(spec(), tables, ids))
 

@@ -160,8 +160,8 @@ def compare(name, exporter, rounds):
     )
     for fused in fusion:
         print(f"    {fused}; then {fused.end}")
-    for left in fusion.left:
-        print(f"    {left}")
+    for skipped in fusion.skipped:
+        print(f"    {skipped}")
     return holds
 
 

@@ -305,16 +305,16 @@ def _converted_class(kind: type) -> type:
 class Report:
     """The result of convert(): names of replaced modules with their classes, and names of others with the reason.
 
-    The first large call can add a module to `left`: the one before the blocks of the model (an nn.ModuleList) that
+    The first large call can add a module to `skipped`: the one before the blocks of the model (an nn.ModuleList) that
     calls a function without a note, e.g. its own norm or positions. PyTorch continues from there.
     """
 
     replaced: dict[str, str]
-    left: dict[str, str]
+    skipped: dict[str, str]
 
     def __str__(self) -> str:
         lines = [f"{name}: {kind}" for name, kind in self.replaced.items()]
-        return "\n".join(lines + [f"{name or 'the model'}: left, {why}" for name, why in self.left.items()])
+        return "\n".join(lines + [f"{name or 'the model'}: skipped, {why}" for name, why in self.skipped.items()])
 
 
 # The reports of converted embeddings before their rows are first needed, with their models.
@@ -342,7 +342,7 @@ def _report_need(rows: PendingRows, function: Any) -> None:
     what = getattr(function, "__name__", "a function")
     what = what if what != "__get__" else getter.__name__
     why = f"{type(reader).__name__} computes {what} of the rows of {names[rows.owner]} with PyTorch"
-    report.left.setdefault(names[reader], why)
+    report.skipped.setdefault(names[reader], why)
 
 
 def _reason_to_leave(module: Any) -> Optional[str]:
@@ -369,7 +369,7 @@ def convert(model: nn.Module) -> Report:
             continue
         why = _reason_to_leave(module)
         if why is not None:
-            report.left[name] = why
+            report.skipped[name] = why
         else:
             report.replaced[name] = type(module).__name__
             module.__class__ = _converted_class(type(module))

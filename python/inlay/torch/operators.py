@@ -223,7 +223,7 @@ def _call(*values: Any) -> Tensor:
         offsets=given.offsets,
         weights=given.weights,
         dropout=given.dropout,
-        key=key % 2**64,
+        seed=key % 2**64,
         step=step % 2**64,
     )
 

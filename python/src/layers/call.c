@@ -15,7 +15,7 @@ struct arguments call_arguments = {
     .what = "a layer",
     .positional = ARGUMENT_OUT + 1,
     .names = {"ids", "out", "start", "starts", "offsets", "padded", "position_ids", "segment_ids", "weights", "dropout",
-              "key", "step", "token_type_ids"},
+              "seed", "step", "token_type_ids"},
     .same_as[ARGUMENT_TOKEN_TYPE_IDS] = ARGUMENT_SEGMENT_IDS,
 };
 _Static_assert((int)ARGUMENTS <= (int)MAX_ARGUMENTS, "each argument has a place");
@@ -144,7 +144,7 @@ static int read_dropout(struct call *call, PyObject *const arguments[ARGUMENTS])
 {
     double dropout = 0;
     if (option_double(arguments[ARGUMENT_DROPOUT], &dropout) < 0 ||
-        option_uint64(arguments[ARGUMENT_KEY], "key", &call->batch.dropout_key) < 0 ||
+        option_uint64(arguments[ARGUMENT_SEED], "seed", &call->batch.dropout_key) < 0 ||
         option_uint64(arguments[ARGUMENT_STEP], "step", &call->batch.dropout_offset) < 0)
         return -1;
     call->batch.dropout = (float)dropout;

@@ -36,7 +36,7 @@ enum argument {
     ARGUMENT_SEGMENT_IDS,
     ARGUMENT_WEIGHTS,
     ARGUMENT_DROPOUT,
-    ARGUMENT_KEY,
+    ARGUMENT_SEED,
     ARGUMENT_STEP,
     ARGUMENT_TOKEN_TYPE_IDS, /* what transformers calls segment_ids */
     ARGUMENTS,

@@ -294,7 +294,7 @@ int layer_init(PyObject *module)
          "An input layer: cast(dropout(norm(row * scale + position + segment))). Calls are "
          "layer(ids, out=None, *, start=None, starts=None, offsets=None, padded=None, position_ids=None, "
          "segment_ids=None, "
-         "weights=None, dropout=0, key=0, step=0)."},
+         "weights=None, dropout=0, seed=0, step=0)."},
         {0, NULL},
     };
     if (arguments_init(&call_arguments) < 0)

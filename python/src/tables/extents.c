@@ -35,7 +35,7 @@ static int check_part(const struct extents_part *parts, const inlay_table *model
         {(part->zeros != NULL) != (model->zeros != NULL), "and another one do not both have zero points"},
         {parts[i].scale != parts[0].scale, "has another scale than the first one"},
         {part->vocab > 0, "is a shard"},
-        {part->extents != NULL, "lies in extents itself"},
+        {part->extents != NULL, "is made of extents itself"},
     };
     for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++)
         if (reasons[k].wrong)

@@ -118,8 +118,8 @@ PyObject *table_quantize(PyObject *Py_UNUSED(module), PyObject *args)
 PyObject *table_random(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Py_ssize_t shape[2];
-    PyObject *kind, *mean, *deviation, *low, *high, *key, *offset, *first_row, *zero_row, *out;
-    if (!PyArg_ParseTuple(args, "nnOOOOOOOOOO", &shape[0], &shape[1], &kind, &mean, &deviation, &low, &high, &key,
+    PyObject *kind, *mean, *std, *low, *high, *seed, *offset, *first_row, *zero_row, *out;
+    if (!PyArg_ParseTuple(args, "nnOOOOOOOOOO", &shape[0], &shape[1], &kind, &mean, &std, &low, &high, &seed,
                           &offset, &first_row, &zero_row, &out))
         return NULL;
     inlay_random_kind distribution = INLAY_RANDOM_NORMAL;
@@ -128,9 +128,9 @@ PyObject *table_random(PyObject *Py_UNUSED(module), PyObject *args)
     if (shape[0] < 0 || shape[1] < 1)
         return PyErr_Format(PyExc_ValueError, "a table cannot have the shape [%zd, %zd]", shape[0], shape[1]);
     inlay_random_spec spec = inlay_random_spec_default(distribution, 0);
-    if (option_double(mean, &spec.mean) < 0 || option_double(deviation, &spec.deviation) < 0 ||
+    if (option_double(mean, &spec.mean) < 0 || option_double(std, &spec.deviation) < 0 ||
         option_double(low, &spec.low) < 0 || option_double(high, &spec.high) < 0 ||
-        option_uint64(key, "key", &spec.key) < 0 || option_uint64(offset, "offset", &spec.offset) < 0 ||
+        option_uint64(seed, "seed", &spec.key) < 0 || option_uint64(offset, "offset", &spec.offset) < 0 ||
         option_uint64(first_row, "first_row", &spec.first_row) < 0 ||
         option_int64(zero_row, "zero_row", &spec.zero_row) < 0)
         return NULL;

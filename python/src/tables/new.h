@@ -9,5 +9,5 @@
 /* quantize(table, type, group, zeros): a Table. */
 PyObject *table_quantize(PyObject *module, PyObject *args);
 
-/* random(rows, dim, kind, mean, deviation, low, high, key, offset, first_row, zero_row, out): an array of float32. */
+/* random(rows, dim, kind, mean, std, low, high, seed, offset, first_row, zero_row, out): an array of float32. */
 PyObject *table_random(PyObject *module, PyObject *args);

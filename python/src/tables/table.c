@@ -340,8 +340,8 @@ PyObject *table_of_parts(PyObject *sequence)
     return self;
 }
 
-/* Table.of_extents(tables): a table with the concatenated rows of several tables. */
-static PyObject *table_of_extents(PyObject *Py_UNUSED(type), PyObject *sequence)
+/* Table.from_extents(tables): a table with the concatenated rows of several tables. */
+static PyObject *table_from_extents(PyObject *Py_UNUSED(type), PyObject *sequence)
 {
     return table_of_parts(sequence);
 }
@@ -405,8 +405,8 @@ static PyObject *table_repr(PyObject *self)
 int table_init(PyObject *module)
 {
     static PyMethodDef methods[] = {
-        {"of_extents", table_of_extents, METH_O | METH_CLASS,
-         "of_extents(tables)\n--\n\nReturns a table with the concatenated rows of several arrays or Tables of the same "
+        {"from_extents", table_from_extents, METH_O | METH_CLASS,
+         "from_extents(tables)\n--\n\nReturns a table with the concatenated rows of several arrays or Tables of the same "
          "type, without a copy."},
         {NULL, NULL, 0, NULL},
     };
