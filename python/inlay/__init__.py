@@ -19,7 +19,7 @@ _core.use_numpy(_numpy)
 # Imports after use_numpy().
 # pylint: disable=wrong-import-position
 from . import names, plot, pool
-from ._core import FileError, FileTensor, Layer, Table, get_num_threads, isa, keep_memory, set_num_threads
+from ._core import FileError, FileTensor, Layer, Table, get_num_threads, isa, set_num_threads
 from .files import File
 from .files import open_file as open
 from .ngrams import NGram
@@ -43,7 +43,6 @@ __all__ = [
     "Table",
     "get_num_threads",
     "isa",
-    "keep_memory",
     "open",
     "plot",
     "pool",

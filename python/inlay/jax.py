@@ -122,7 +122,7 @@ def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: An
     shape = constants["ids"].shape
     fixed = isinstance(start, (int, numpy.integer))
     if position_ids is not None and (positions is None or not fixed or start != 0):
-        raise ValueError("position_ids need positions, and no start beside them")
+        raise ValueError("position_ids need positions and exclude start")
     if not isinstance(positions, Sinusoid):
         weights["positions"] = positions
     elif fixed and position_ids is None:

@@ -22,8 +22,6 @@
 
 #include <inlay/inlay.h>
 
-#include <limits.h>
-#include <malloc.h>
 #include <stdbool.h>
 
 static int64_t interpreter; /* the one that imported the module first */
@@ -39,8 +37,7 @@ static PyObject *use_numpy(PyObject *Py_UNUSED(module), PyObject *args)
     PyObject *numpy;
     int direct = 1;
     if (this_interpreter() != interpreter)
-        return PyErr_Format(PyExc_ImportError,
-                            "inlay works in one interpreter of a process: import it in the main one alone");
+        return PyErr_Format(PyExc_ImportError, "inlay supports only the main interpreter: import it there");
     if (!PyArg_ParseTuple(args, "O|p", &numpy, &direct) || numpy_use(numpy, direct != 0) < 0)
         return NULL;
     return PyBool_FromLong(numpy_is_direct());
@@ -91,17 +88,6 @@ static PyObject *trim_pool(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args
     return PyLong_FromSize_t(bytes);
 }
 
-/* Makes malloc() keep freed memory, so it can reuse large arrays of all libraries in the process. */
-static PyObject *keep_memory(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
-{
-#ifdef __GLIBC__
-    const bool kept = mallopt(M_MMAP_MAX, 0) == 1 && mallopt(M_TRIM_THRESHOLD, INT_MAX) == 1;
-#else
-    const bool kept = false;
-#endif
-    return PyBool_FromLong(kept);
-}
-
 static PyObject *get_isa(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(args))
 {
     return PyUnicode_FromString(inlay_isa());
@@ -121,7 +107,6 @@ static PyMethodDef functions[] = {
     {"pool_stats", get_pool_stats, METH_NOARGS, NULL},
     {"pool_limit", set_pool_limit, METH_O, NULL},
     {"pool_trim", trim_pool, METH_NOARGS, NULL},
-    {"keep_memory", keep_memory, METH_NOARGS, NULL},
     {"zeros", output_zeros, METH_VARARGS, NULL},
     {"isa", get_isa, METH_NOARGS, NULL},
     {"dtype_name", dtype_name, METH_O, NULL},

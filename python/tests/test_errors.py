@@ -16,11 +16,13 @@ CALLS = [
     ({"positions": 3}, ([[1, 2]],), {"start": -1}, IndexError, "position -1 at [0, 0] is not in the table of posit"),
     ({"positions": 3}, ([[1, 2]],), {"position_ids": [[0, 7]]}, IndexError, "position 7 at [0, 1] is not in the table"),
     ({"positions": 3}, ([1, 2, 3],), {"offsets": [0, 1, 3], "starts": [0, 2]}, IndexError, "position 3 at [2] is n"),
-    ({"positions": inlay.Sinusoid()}, ([[1, 2]],), {"start": 2**31 - 1}, IndexError, "position 2147483648 at [0, 1"),
+    ({"positions": inlay.Sinusoid()}, ([[1, 2]],), {"start": 2**31 - 1}, IndexError,
+     "position 2147483648 at [0, 1] is not in [0, 2147483648)"),
     ({"segments": 2}, ([[1, 2]],), {"segment_ids": [[0, 2]]}, IndexError, "segment 2 at [0, 1] is not in the table of"),
     ({}, ([1, 2],), {"offsets": [0, 3]}, ValueError, "offsets[1] is 3: offsets begin at 0, never decrease and end"),
     ({}, ([1, 2],), {"offsets": [1, 2]}, ValueError, "offsets[0] is 1: offsets begin at 0"),
-    ({}, ([1, 2],), {"offsets": [0, 2], "padded": 1}, ValueError, "offsets[1] is 2: offsets begin at 0, never decr"),
+    ({}, ([1, 2],), {"offsets": [0, 2], "padded": 1}, ValueError, "offsets[1] is 2: offsets begin at 0, never decrease and "
+     "end at the number of tokens, 2, and no sequence is longer than padded"),
     ({}, ([1, 2],), {"offsets": [0, 0], "padded": True}, ValueError, "padded is 0, which sequences of 2 tokens do"),
     ({}, ([1, 2],), {"offsets": []}, ValueError, "offsets must be a list of one number more than there are sequenc"),
     ({}, ([[1, 2]],), {"offsets": [0, 2]}, ValueError, "ids has 2 dimensions, expected 1 with offsets"),
@@ -29,7 +31,6 @@ CALLS = [
     ({}, ([1, 2],), {"starts": [1]}, ValueError, "starts was given, but this layer has no positions"),
     ({}, ([1, 2],), {"segment_ids": [1, 2]}, ValueError, "segment_ids was given, but this layer has no segments"),
     ({}, ([1, 2],), {"weights": [1, 2]}, ValueError, "weights was given, but this layer has no pooling"),
-    ({"pooling": "sum"}, ([1, 2],), {"weights": numpy.ones(2)}, TypeError, "weights has elements of type float64,"),
     ({"positions": 3}, ([1],), {"position_ids": [1], "start": 1}, ValueError, "position_ids was given, but start or star"),
     ({"positions": 3}, ([[1], [2]],), {"starts": [1, 2, 3]}, ValueError, "starts has shape [3], expected [2]"),
     ({"positions": 3}, ([[1, 2]],), {"position_ids": [[1, 2, 3]]}, ValueError, "position_ids has shape [1, 3], expected"),
@@ -37,14 +38,12 @@ CALLS = [
     ({"positions": 3}, ([1],), {"start": 2**63}, ValueError, "start is 9223372036854775808, which is out of range"),
     ({}, ([1],), {"dropout": 1}, ValueError, "dropout is 1, not in [0, 1)"),
     ({}, ([1],), {"dropout": 0.5, "seed": -1}, ValueError, "seed is -1, which is out of range"),
-    ({}, ([1.5],), {}, TypeError, "ids has elements of type float64, expected integers"),
     ({}, ([1.5],), {}, TypeError,
      'ids has elements of type float64, expected integers: ids.astype("int64"), or ids.to(torch.int64) in PyTorch'),
     ({}, (numpy.zeros(2, complex),), {}, TypeError,
      "ids has elements of type complex128, which inlay does not read: take ids.real, or ids.imag"),
     ({}, ([[1, 2], [3]],), {}, ValueError,
      "ids has lists of different lengths: give all ids in one list, and offsets, as in layer([1, 2, 3], offsets=[0, 2, 3])"),
-    ({}, ([(1, 2), 3],), {}, ValueError, "ids has lists of different lengths: give all ids in one list"),
     ({}, ([[[1], [2]], [[3], [4, 5]]],), {}, ValueError, "ids has lists of different lengths: give all ids in one list"),
     ({"positions": 3}, ([1, 2],), {"position_ids": [[1, 2], [1]]}, ValueError, "position_ids has lists of different lengths"),
     ({"positions": 3}, ([1, 2],), {"position_ids": numpy.zeros(2, "f2")}, TypeError,
@@ -56,10 +55,7 @@ CALLS = [
     ({}, (["word"],), {}, TypeError, "ids has elements of type <U4, which inlay does not read"),
     ({}, (numpy.array([1], ">i4"),), {}, TypeError,
      'ids has elements of type >i4; inlay reads little-endian ones: ids.astype("<i4")'),
-    ({}, (numpy.array(1, ">u8"),), {}, TypeError,
-     'ids has elements of type >u8; inlay reads little-endian ones: ids.astype("<u8")'),
     ({}, ([1, 2**63],), {}, IndexError, "ids has 9223372036854775808 at [1], which is out of range: it does not fit in"),
-    ({}, ([2**63],), {}, IndexError, "ids has 9223372036854775808 at [0], which is out of range"),
     ({}, ([[1], (-(2**63) - 1,)],), {}, IndexError, "ids has -9223372036854775809 at [1, 0], which is out of range"),
     ({}, ([1.5, 2**70],), {}, IndexError, "ids has 1180591620717411303424 at [1], which is out of range"),
     ({}, (2**64,), {}, IndexError, "ids is 18446744073709551616, which is out of range"),
@@ -67,7 +63,7 @@ CALLS = [
     ({}, (5,), {"offsets": [0, 1]}, ValueError, "ids has 0 dimensions, expected 1 with offsets: ids.reshape(-1)"),
     ({}, (numpy.zeros((1,) * 8, "i8"),), {}, ValueError, "ids has 8 dimensions, more than 7"),
     ({}, (numpy.zeros((1,) * 9, "i8"),), {}, ValueError, "ids has 9 dimensions, more than 8"),
-    ({}, (object(),), {}, TypeError, "ids has type object, which is no array"),
+    ({}, (object(),), {}, TypeError, "ids has type object, which is not an array"),
     ({}, (), {}, TypeError, "ids is missing"),
     ({}, (None,), {}, TypeError, "ids is missing"),
     ({}, ([1], None, 3), {}, TypeError, "a layer takes ids and out by position, but 3 arguments were given"),
@@ -84,23 +80,6 @@ def test_calls(table, way, options, args, named, error, text):
     with pytest.raises(error, match="^" + re.escape(text)):
         layer(*args, **named)
     layer([[1, 2]])
-
-
-def test_whole_messages(table):
-    """Cases that are too long for the list above."""
-    layer = inlay.Layer(table, positions=inlay.Sinusoid())
-    with pytest.raises(IndexError) as bad_position:
-        layer([[1, 2]], start=2**31 - 1)
-    assert str(bad_position.value) == "position 2147483648 at [0, 1] is not in [0, 2147483648)"
-    with pytest.raises(ValueError) as bad_offset:
-        layer([1, 2], offsets=[0, 2], padded=1)
-    assert str(bad_offset.value) == (
-        "offsets[1] is 2: offsets begin at 0, never decrease and end at the number of tokens, 2, "
-        "and no sequence is longer than padded"
-    )
-    with pytest.raises(IndexError) as bad_segment:
-        inlay.Layer(table, segments=table[:2])([1, 2], segment_ids=[0, 2])
-    assert str(bad_segment.value) == "segment 2 at [1] is not in the table of segments"
 
 
 LAYERS = [
@@ -127,10 +106,8 @@ LAYERS = [
     ({"clamp_positions": True}, ValueError, "clamp_positions needs a table of positions"),
     ({"segments_first": True}, ValueError, "segments_first needs segments"),
     ({"dtype": "float64"}, TypeError, "dtype is 'float64', not float32, float16 or bfloat16"),
-    ({"dtype": "fp8"}, TypeError, "dtype is 'fp8', not float32"),
     ({"dtype": float}, TypeError, "dtype is <class 'float'>, not float32"),
     ({"stores": "Stream"}, ValueError, "stores is 'Stream', not one of automatic, cached, streamed"),
-    ({"dtype": "int8"}, TypeError, "dtype is 'int8', not float32"),
     ({"threads": 0}, ValueError, "threads is 0, not in [1, 1024]"),
     ({"cached_positions": -1}, ValueError, "cached_positions is -1, which is out of range"),
     ({"padding": 3}, TypeError, "Layer has no argument 'padding'; nearest: padding_id; all others: table, scale, posi"),

@@ -111,7 +111,7 @@ def test_prefetch(path, rows):
     with pytest.raises(TypeError, match="not an inlay.Table"):
         file.prefetch("wte.weight", [1])
     for other in (inlay.Table(rows), inlay.open(path).table("wte.weight")):
-        with pytest.raises(ValueError, match="not of this file"):
+        with pytest.raises(ValueError, match="not from this file"):
             file.prefetch(other, [1])
     copied = inlay.open(path, memory="copied")
     copied.prefetch(copied.table("wte.weight"), [1])

@@ -66,9 +66,6 @@ def test_padding(table):
     options = {"positions": positions, "padding_id": 1, "position_mode": "padding_aware"}
     kept = inlay.Layer(table, **options, zero_rows="table")(ids, start=2)
     numpy.testing.assert_array_equal(kept, table[ids] + positions[[[1, 1, 2, 3], [2, 3, 1, 1]]])
-    options = {"positions": positions, "padding_id": 1, "position_mode": "padding_aware"}
-    kept = inlay.Layer(table, **options, zero_rows="table")(ids, start=2)
-    numpy.testing.assert_array_equal(kept, table[ids] + positions[[[1, 1, 2, 3], [2, 3, 1, 1]]])
 
 
 def test_bad_ids(table):

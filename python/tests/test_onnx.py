@@ -720,7 +720,7 @@ def test_groups_that_do_not_fit(name, shape):
     model = model_of([embed], arrays)
     model.opset_import.append(helper.make_opsetid("inlay", 1))
     model.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT
-    with pytest.raises(Exception, match="scales or zeros is not shaped as the groups of the table"):
+    with pytest.raises(Exception, match="scales or zeros does not match the groups of the table"):
         run(model, IDS)
 
 

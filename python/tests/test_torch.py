@@ -434,7 +434,7 @@ def pairs():
 
 
 @pytest.mark.parametrize("kind", list(pairs()))
-def test_modules_beside_those_of_torch(kind):
+def test_modules_equal_those_of_torch(kind):
     ours, theirs, call = pairs()[kind]
     theirs.load_state_dict(ours.state_dict())
     outputs = [module(*call) for module in (ours, theirs)]

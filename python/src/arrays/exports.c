@@ -160,7 +160,7 @@ PyObject *exported_capsule(const struct exported *exported, const char *what, Py
         return PyErr_Format(PyExc_BufferError, "%s is in memory of the CPU, not on a device of type %ld", what, type);
     const bool versioned = major >= DLPACK_MAJOR;
     if (exported->read_only && !versioned)
-        return PyErr_Format(PyExc_BufferError, "%s is read-only, which DLPack before version 1 cannot say", what);
+        return PyErr_Format(PyExc_BufferError, "%s is read-only, which DLPack before version 1 cannot express", what);
     struct tensor *tensor = new_tensor(exported, versioned);
     if (tensor == NULL)
         return NULL;

@@ -249,7 +249,7 @@ int view_require_out(const struct view *view, enum dtype dtype, int dims, const 
     }
     if (good)
         return 0;
-    return raise_error(PyExc_ValueError, "out has strides that rows of one distance do not have; its last dimension "
+    return raise_error(PyExc_ValueError, "out has no constant row stride: its last dimension "
                                          "must be contiguous, and the others must be those of a contiguous array or "
                                          "of a slice of columns");
 }

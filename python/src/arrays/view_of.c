@@ -157,7 +157,7 @@ static int view_of_dlpack(struct view *view, PyObject *object, const char *what)
     if (PyCapsule_IsValid(capsule, DLPACK_CAPSULE_VERSIONED)) {
         const struct dlpack_versioned *managed = PyCapsule_GetPointer(capsule, DLPACK_CAPSULE_VERSIONED);
         if (managed->major != DLPACK_MAJOR)
-            PyErr_Format(PyExc_TypeError, "%s speaks version %u of DLPack, and inlay version 1", what,
+            PyErr_Format(PyExc_TypeError, "%s uses version %u of DLPack, and inlay supports version 1", what,
                          (unsigned)managed->major);
         else
             failed = view_of_tensor(view, object, capsule, &managed->tensor,
@@ -271,7 +271,7 @@ int view_of(struct view *view, PyObject *object, const char *what, enum dtype wa
         return view_of_list(view, object, what, wanted);
     PyObject *name = PyType_GetName(Py_TYPE(object));
     if (name != NULL)
-        PyErr_Format(PyExc_TypeError, "%s has type %U, which is no array", what, name);
+        PyErr_Format(PyExc_TypeError, "%s has type %U, which is not an array", what, name);
     Py_XDECREF(name);
     return -1;
 }

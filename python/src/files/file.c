@@ -330,9 +330,9 @@ static PyObject *file_prefetch(PyObject *self, PyObject *args)
         return NULL;
     PyObject *result = NULL;
     if (!table_is(table)) {
-        PyErr_SetString(PyExc_TypeError, "table is not an inlay.Table: get one by the table() of this file");
+        PyErr_SetString(PyExc_TypeError, "table is not an inlay.Table: get one with table() of this file");
     } else if (file->mapped && table_file(table) != file) {
-        PyErr_SetString(PyExc_ValueError, "table is not of this file: get one by its table()");
+        PyErr_SetString(PyExc_ValueError, "table is not from this file: get one with its table()");
     } else if (view_borrow(&view, ids, "ids", DTYPE_UNKNOWN) == 0) {
         const inlay_id_type type = view_ids(&view, "ids");
         if (type != 0) {

@@ -48,8 +48,7 @@ PyObject *raise_file_error(const inlay_file_error *error)
 int file_errors_init(PyObject *module)
 {
     file_error = PyErr_NewExceptionWithDoc(
-        "inlay.FileError",
-        "A model file that is not valid. kind is the kind of error in one word, and name the tensor or key, or None.",
+        "inlay.FileError", "An invalid model file. kind is the error in one word, and name the tensor or key, or None.",
         PyExc_ValueError, NULL);
     return file_error != NULL ? PyModule_AddObjectRef(module, "FileError", file_error) : -1;
 }

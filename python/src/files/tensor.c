@@ -95,7 +95,8 @@ PyObject *file_tensor_of(struct open_file *file, const inlay_file_tensor *tensor
     }
     for (uint32_t i = 0; i < tensor->rank; i++) {
         if (tensor->shape[i] > PY_SSIZE_T_MAX) /* possible if another dimension is 0 */
-            return PyErr_Format(PyExc_ValueError, "tensor %s has a dimension that no array has", tensor->name);
+            return PyErr_Format(PyExc_ValueError, "tensor %s has a dimension larger than an array can have",
+                                tensor->name);
         shape[i] = (Py_ssize_t)tensor->shape[i];
     }
     return make(file, tensor, tensor->data, dtype, (int)tensor->rank, shape);
@@ -225,7 +226,7 @@ int file_tensor_init(PyObject *module)
         {"type", get_text, NULL, "Name of its type in the file format, such as \"BF16\".", (void *)1},
         {"shape", get_shape, NULL, "Its shape in the file, the slowest dimension first.", NULL},
         {"dtype", get_dtype, NULL, "Element type of the array; \"uint8\" if arrays don't have the type.", NULL},
-        {"path", get_path, NULL, "The file that holds it.", NULL},
+        {"path", get_path, NULL, "Path of its file.", NULL},
         {"raw", get_raw, NULL, "Its bytes, as a read-only memoryview.", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };

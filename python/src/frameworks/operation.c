@@ -89,7 +89,7 @@ size_t tensor_count(const struct tensor *tensor)
 /* Reports a tensor of the wrong shape. */
 static inlay_status bad_shape(const char *name, const char *expected, char text[ERROR_TEXT_BYTES])
 {
-    snprintf(text, ERROR_TEXT_BYTES, "%s is not shaped as %s", name, expected);
+    snprintf(text, ERROR_TEXT_BYTES, "%s does not match %s", name, expected);
     return INLAY_ERROR_SHAPE;
 }
 

@@ -254,7 +254,7 @@ int layer_init(PyObject *module)
 {
     static PyMethodDef methods[] = {
         {"explain", (PyCFunction)(void (*)(void))layer_explain, METH_FASTCALL | METH_KEYWORDS,
-         "Returns how a call with these arguments would run, as a text for people."},
+         "Returns a description of how a call with these arguments would run."},
         {"_time", layer_time, METH_VARARGS, NULL},
         {"_backward", (PyCFunction)(void (*)(void))layer_backward, METH_FASTCALL | METH_KEYWORDS, NULL},
         {"_disown", layer_disown, METH_NOARGS, NULL},
@@ -262,7 +262,7 @@ int layer_init(PyObject *module)
     };
     static PyGetSetDef properties[] = {
         {"dtype", get_dtype, NULL, "Name of the element type of the output.", NULL},
-        {"report", get_report, NULL, "What was found in a file and done, line by line; else None.", NULL},
+        {"report", get_report, NULL, "How the layer was made from a model file, line by line; else None.", NULL},
         {"complete", get_complete, NULL, "True if nothing comes between the layer and the first block.", NULL},
         {"remaining_ops", get_remaining_ops, NULL,
          "Steps between them: pairs of a word and the name of a tensor or None.", NULL},

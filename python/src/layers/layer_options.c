@@ -165,9 +165,7 @@ static int explain_options(const inlay_layer_spec *spec)
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (reasons[i].wrong)
             return raise_error(PyExc_ValueError, "%s", reasons[i].text);
-    return raise_error(
-        PyExc_ValueError,
-        "two options of the layer exclude each other: leave out what the layer does not need, one by one");
+    return raise_error(PyExc_ValueError, "two options of the layer conflict: drop those it does not need, one by one");
 }
 
 void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const inlay_layer *handle)

@@ -156,7 +156,7 @@ static int open_tables(struct tables *tables, PyObject *given)
 {
     *tables = (struct tables){.tuple = given != NULL ? ngram_tables(given) : NULL};
     if (given == NULL)
-        PyErr_SetString(PyExc_TypeError, "tables is missing, and the NGram has none of its own");
+        PyErr_SetString(PyExc_TypeError, "tables is missing, and the NGram has no default tables");
     if (tables->tuple == NULL)
         return -1;
     tables->count = (size_t)PyTuple_Size(tables->tuple);

@@ -30,7 +30,7 @@ static int check_part(const struct extents_part *parts, const inlay_table *model
         bool wrong;
         const char *text;
     } reasons[] = {
-        {part->rows > 1 && part->stride_bytes != model->stride_bytes, "has rows of another distance than another one"},
+        {part->rows > 1 && part->stride_bytes != model->stride_bytes, "has another row stride than another one"},
         {(part->scales != NULL) != (model->scales != NULL), "and another one do not both have scales"},
         {(part->zeros != NULL) != (model->zeros != NULL), "and another one do not both have zero points"},
         {parts[i].scale != parts[0].scale, "has another scale than the first one"},

@@ -119,8 +119,8 @@ PyObject *table_random(PyObject *Py_UNUSED(module), PyObject *args)
 {
     Py_ssize_t shape[2];
     PyObject *kind, *mean, *std, *low, *high, *seed, *offset, *first_row, *zero_row, *out;
-    if (!PyArg_ParseTuple(args, "nnOOOOOOOOOO", &shape[0], &shape[1], &kind, &mean, &std, &low, &high, &seed,
-                          &offset, &first_row, &zero_row, &out))
+    if (!PyArg_ParseTuple(args, "nnOOOOOOOOOO", &shape[0], &shape[1], &kind, &mean, &std, &low, &high, &seed, &offset,
+                          &first_row, &zero_row, &out))
         return NULL;
     inlay_random_kind distribution = INLAY_RANDOM_NORMAL;
     if (option_enum(kind, &option_distributions, &distribution) < 0)

@@ -27,7 +27,7 @@ const inlay_sinusoid *sinusoid_handle(PyObject *object)
 {
     if (Py_TYPE(object) == formula_type)
         return ((struct formula *)(void *)object)->handle;
-    PyErr_Format(PyExc_TypeError, "%R is no formula of a sinusoid", object);
+    PyErr_Format(PyExc_TypeError, "%R is not a formula of a sinusoid", object);
     return NULL;
 }
 

@@ -304,7 +304,7 @@ static PyObject *tables_of(PyObject *sequence)
         Py_XDECREF(object);
     }
     if (!failed && PyList_Size(list) == 0)
-        PyErr_SetString(PyExc_ValueError, "tables have no rows: give at least one table that has some");
+        PyErr_SetString(PyExc_ValueError, "tables have no rows: give at least one table with rows");
     else if (!failed)
         tables = PyList_AsTuple(list);
     Py_XDECREF(list);
@@ -406,7 +406,8 @@ int table_init(PyObject *module)
 {
     static PyMethodDef methods[] = {
         {"from_extents", table_from_extents, METH_O | METH_CLASS,
-         "from_extents(tables)\n--\n\nReturns a table with the concatenated rows of several arrays or Tables of the same "
+         "from_extents(tables)\n--\n\nReturns a table with the concatenated rows of several arrays or Tables of the "
+         "same "
          "type, without a copy."},
         {NULL, NULL, 0, NULL},
     };
