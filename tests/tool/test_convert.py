@@ -2,7 +2,6 @@
 """inlay convert: tables in model file formats have the same bytes as .npy files, and can be read back."""
 
 import errno
-import math
 import os
 import pathlib
 import re
@@ -82,16 +81,12 @@ def check_gguf(path, name, kind, rows, data, dim=DIM):
 def test_pieces(directory):
     """Tables converted in several pieces, and small ones."""
     rows = numbers(997, 32) * 64 + numbers(11, 32)
-    for name, source_rows in ("many", rows), ("odd", numbers(3, 64)), ("narrow", numbers(3, 1)):
-        dim = len(source_rows[0])
+    for name, source_rows, kind in ("many", rows, "i8"), ("odd", numbers(3, 64), "e4m3_e8m0"), ("narrow", numbers(3, 1), "float16"):
         source = write(os.path.join(directory, name + ".npy"), table(source_rows))
-        for kind in "i8", "e4m3_e8m0", "float16":
-            if dim % 32 != 0 and kind == "e4m3_e8m0":
-                continue
-            out = os.path.join(directory, f"{name}.{kind}.safetensors")
-            report, data, scales = convert_to_npy(source, kind, directory)
-            check(convert(source, kind, out, "--name", "x") == report, f"{name} in {kind}")
-            check_safetensors(out, "x", kind, len(source_rows), data, scales, dim)
+        out = os.path.join(directory, f"{name}.{kind}.safetensors")
+        report, data, scales = convert_to_npy(source, kind, directory)
+        check(convert(source, kind, out, "--name", "x") == report, f"{name} in {kind}")
+        check_safetensors(out, "x", kind, len(source_rows), data, scales, len(source_rows[0]))
     out = os.path.join(directory, "many.gguf")
     convert(os.path.join(directory, "many.npy"), "q8_0", out, "--name", "x")
     check_gguf(out, "x", "q8_0", len(rows), convert_to_npy(os.path.join(directory, "many.npy"), "q8_0", directory)[1], 32)
@@ -121,27 +116,16 @@ def test_names(directory):
 
 
 def test_refused(directory):
-    """Failed conversions leave files unchanged."""
+    """A failed conversion leaves the old file. test_quantize.py covers other errors."""
     source = write(os.path.join(directory, "in.npy"), table(numbers(4, 64)))
-    bad = write(os.path.join(directory, "bad.npy"), table([[1.0] * 64, [math.nan] * 64]))
-    olds = [write(os.path.join(directory, name), b"the old file") for name in ("out.safetensors", "out.gguf")]
-    before = sorted(os.listdir(directory))
-    short = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
-    for out in olds:
-        kind = "q8_0" if out.endswith("gguf") else "i8"
-        args = ("--name", "x", "--type", kind, "--force", "--out")
-        check_error(run("convert", bad, *args, out), 1, "nan", f"row 1, column 0 is nan, which {kind} cannot hold")
-        check_error(run("convert", source, *args, out, preexec_fn=short), 1, "a full disk", "cannot write", "too large")
-        nowhere = "/nonexistent/" + os.path.basename(out)
-        check_error(run("convert", source, *args, nowhere), 1, "no directory", "cannot write", nowhere)
-        folder = os.path.join(directory, "folder" + os.path.splitext(out)[1])
-        os.mkdir(folder)
-        check_error(run("convert", source, *args, folder), 1, "a directory", "it is a directory")
-        os.rmdir(folder)
+    before = sorted(os.listdir(directory) + ["out.gguf", "out.safetensors"])
+    for kind, end in ("q8_0", ".gguf"), ("i8", ".safetensors"):
+        out = write(os.path.join(directory, "out" + end), b"the old file")
+        short = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (150, 150))
+        check_error(run("convert", source, "--name", "x", "--type", kind, "--force", "--out", out, preexec_fn=short), 1,
+                    "a full disk", "cannot write", "too large")
         check(read(out) == b"the old file", "the old file is left alone")
     check(sorted(os.listdir(directory)) == before, "nothing else is left", os.listdir(directory))
-    check_error(run("convert", "/nonexistent.npy", "--type", "i8", "--out", olds[0], "--name", "x"), 1, "no input",
-                "/nonexistent.npy")
     # A pipe is written in order, which excludes scales.
     for kind, end in ("q8_0", ".gguf"), ("i8", ".safetensors"):
         pipe = os.path.join(directory, "pipe" + end)

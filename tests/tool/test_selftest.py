@@ -177,10 +177,8 @@ def test_faults():
     check(re.search(first, line), "the first failure", line)
     other = "scalar    FAILED random: normal: the result is not that of other machines"
     check(other in text, "scalar has other digests", text)
-    differs = rf"^{wrong} +FAILED plain: gather, scale, positions: word 3 is [0-9a-f]{{8}}, not scalar's [0-9a-f]{{8}}$"
-    check(re.search(differs, text, re.MULTILINE), f"{wrong} differs from scalar", text)
-    last = f"{wrong:9} FAILED golden: Philox dropout, from Random123: word 4 is 00005b5a, not scalar's 00005a5a"
-    check(last in text, "a difference in the last bytes, less than a word", text)
+    for name in "plain: gather, scale, positions", "golden: Philox dropout, from Random123":
+        check(f"{wrong:9} FAILED {name}: the result is not that of other machines" in text, f"{wrong} differs: {name}", text)
     check(re.search(rf"^{wrong} +FAILED plain: square roots of dims: parts, odd addresses and rounding upward change "
                     "the result$", text, re.MULTILINE), f"{wrong} depends on the rounding mode", text)
     check(f"{wrong:9} FAILED error: negative id: something is written" in text, "an error that writes", text)
@@ -202,7 +200,7 @@ def main():
         test_digests()
         test_pass()
         test_faults()
-        result = run("selftest", "--quiet", "stray")
+        result = run("selftest", "stray")
         check_error(result, 2, "a stray argument", "stray argument")
     print(f"selftest: {harness.passed} passed, {harness.failed} failed")
     sys.exit(harness.failed > 0)

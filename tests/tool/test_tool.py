@@ -234,7 +234,7 @@ USAGE = [
     (("embed", "--text", "a", "--model", "m"), "tokenizer"),
     ((*EMBED[:3], "--model", "m", "--table", "t", "--table-type", "i8"), "--table-type is the element type of"),
     (("selftest", "x"), "'x'"),
-    (("selftest", "--quiet=1"), "has a value, but the option takes none"),
+    (("selftest", "--digests=1"), "has a value, but the option takes none"),
     (("info", "x"), "'x'"),
     (("info", "--all"), "'--all'"),
 ]

@@ -18,7 +18,6 @@ enum { TRIAL_FAULT_BYTES = 160, CHECK_NAME_BYTES = 64 };
 /** One run of a check under one condition. */
 struct trial {
     uint64_t hash;                  /**< of the bytes so far */
-    FILE *copy;                     /**< also receives the hashed bytes; or null */
     const inlay_executor *executor; /**< for every call that takes one; null: calls aren't split */
     inlay_stores stores;            /**< for every layer */
     size_t shift;                   /**< offset of arrays from their alignment, in bytes */

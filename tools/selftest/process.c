@@ -74,11 +74,9 @@ static const struct condition {
 
 enum { CONDITIONS = sizeof conditions / sizeof *conditions };
 
-/* Runs a check under a condition; `copy` receives the bytes that it hashes. */
-static struct trial run_check(const struct family *family, size_t item, const struct condition *condition, FILE *copy)
+static struct trial run_check(const struct family *family, size_t item, const struct condition *condition)
 {
     struct trial trial = trial_begin();
-    trial.copy = copy;
     trial.executor = condition->parts ? &out_of_order : NULL;
     trial.stores = condition->stores;
     trial.shift = condition->shift;
@@ -90,18 +88,17 @@ static struct trial run_check(const struct family *family, size_t item, const st
     return trial;
 }
 
-/* Runs a check under all conditions; those after the first must not change the hash. With a copy, only the first
-   condition is run, and its bytes are copied. */
-static struct result judge(size_t check, FILE *copy)
+/* Runs a check under all conditions; those after the first must not change the hash. */
+static struct result judge(size_t check)
 {
     size_t item;
     const struct family *family = family_of(check, &item);
-    const struct trial plain = run_check(family, item, &conditions[0], copy);
+    const struct trial plain = run_check(family, item, &conditions[0]);
     struct result result = {plain.hash, ""};
     append(result.fault, sizeof result.fault, "%s", plain.fault);
-    const size_t last = family->once || copy != NULL ? 1 : CONDITIONS;
+    const size_t last = family->once ? 1 : CONDITIONS;
     for (size_t i = 1; i < last && result.fault[0] == '\0'; i++) {
-        const struct trial other = run_check(family, item, &conditions[i], NULL);
+        const struct trial other = run_check(family, item, &conditions[i]);
         if (other.fault[0] != '\0')
             append(result.fault, sizeof result.fault, "%s (%s)", other.fault, conditions[i].name);
         else if (other.hash != plain.hash)
@@ -130,7 +127,7 @@ static bool use_isa(const char *isa)
     return strcmp(inlay_isa(), isa) == 0;
 }
 
-struct child child_start(const char *isa, size_t first, size_t count, bool copies)
+struct child child_start(const char *isa, size_t count)
 {
     int ends[2];
     fflush(stdout); /* or the child would write it again */
@@ -143,12 +140,11 @@ struct child child_start(const char *isa, size_t first, size_t count, bool copie
         return (struct child){pid, pipe_end};
     if (!use_isa(isa))
         exit(MISUSED);
-    for (size_t check = first; check < first + count; check++) {
+    for (size_t check = 0; check < count; check++) {
         alarm(MAX_SECONDS);
-        const struct result result = judge(check, copies ? pipe_end : NULL);
+        const struct result result = judge(check);
         alarm(0); /* the parent may be slow to read */
-        if (!copies)
-            fwrite(&result, sizeof result, 1, pipe_end);
+        fwrite(&result, sizeof result, 1, pipe_end);
         fflush(pipe_end);
     }
     exit(DONE);
@@ -171,33 +167,9 @@ void child_end(struct child child, char *end)
         append(end, END_BYTES, "ends with exit status %d", WEXITSTATUS(status));
 }
 
-const char *first_difference(const char *isa, size_t check)
-{
-    static char text[120];
-    char end[END_BYTES];
-    struct child found = child_start(isa, check, 1, true), wanted = child_start("scalar", check, 1, true);
-    uint32_t a, b;
-    size_t words = 0, bytes, bytes_wanted;
-    do { /* the last word may have fewer than 4 bytes */
-        a = b = 0;
-        bytes = fread(&a, 1, 4, found.pipe);
-        bytes_wanted = fread(&b, 1, 4, wanted.pipe);
-        words++;
-    } while (a == b && bytes == 4 && bytes_wanted == 4);
-    if (bytes != bytes_wanted)
-        snprintf(text, sizeof text, "the result is not as long as scalar's");
-    else if (a != b)
-        snprintf(text, sizeof text, "word %zu is %08x, not scalar's %08x", words - 1, (unsigned)a, (unsigned)b);
-    else
-        snprintf(text, sizeof text, "the result is not that of other machines");
-    child_end(wanted, end); /* the last one first: it also has the other pipe open */
-    child_end(found, end);
-    return text;
-}
-
 bool chooses_best(void)
 {
     char end[END_BYTES];
-    child_end(child_start(NULL, 0, 0, false), end);
+    child_end(child_start(NULL, 0), end);
     return end[0] == '\0';
 }

@@ -24,23 +24,19 @@ const char *check_name(size_t check);
 /** A child process that runs checks. */
 struct child {
     pid_t pid;
-    FILE *pipe; /**< its output: a struct result per check, or the bytes that they hash */
+    FILE *pipe; /**< its output: a struct result per check */
 };
 
 /** Size of a text that describes how a child ended. */
 enum { END_BYTES = 120 };
 
-/** Starts a child that runs `count` checks from `first` under every condition, on an ISA; null: the best one that runs
-    here. If it `copies`, it instead writes the bytes that each check hashes under the first condition. */
-struct child child_start(const char *isa, size_t first, size_t count, bool copies);
+/** Starts a child that runs the first `count` checks under every condition, on an ISA; null: the best one that runs
+    here. */
+struct child child_start(const char *isa, size_t count);
 
 /** Ends a child, even before it has written everything. Writes how it ended to `end` [END_BYTES]; empty if it completed
     its work. */
 void child_end(struct child child, char *end);
-
-/** Repeats a check on an ISA and on scalar, and returns where the hashed bytes first differ, in 4-byte words; or that
-    one has more of them; or that they are equal. The text is valid until the next call. */
-const char *first_difference(const char *isa, size_t check);
 
 /** Returns true if a process without INLAY_ISA uses the best ISA that runs here. */
 bool chooses_best(void);

@@ -99,8 +99,6 @@ void trial_bytes(struct trial *trial, const void *data, size_t size)
     const unsigned char *bytes = data;
     for (size_t i = 0; i < size; i++)
         trial->hash = (trial->hash ^ bytes[i]) * 0x100000001b3;
-    if (trial->copy != NULL)
-        fwrite(data, 1, size, trial->copy);
 }
 
 /* The sign and payload of NaNs may differ between machines: each is replaced by the NaN in PyTorch's files. */
