@@ -6,9 +6,6 @@
 
 #include "text/message.h"
 #include "text/print.h"
-#include "text/progress.h"
-
-enum { PIECE_BYTES = 4 << 20 }; /* written between two updates of the progress */
 
 void result_allocate(struct result *result, const char *what)
 {
@@ -32,13 +29,6 @@ int result_deliver(const struct result *result, struct output *output)
         print_tensor(&tensor);
         return DONE;
     }
-    int outcome = output_npy_header(output, result->element, result->shape, result->rank);
-    struct progress progress = progress_start("writing");
-    for (size_t done = 0, n; outcome == DONE && done < result->bytes; done += n) {
-        n = result->bytes - done < PIECE_BYTES ? result->bytes - done : PIECE_BYTES;
-        outcome = output_write(output, (const char *)result->elements + done, n);
-        progress_show(&progress, (double)done / (double)result->bytes);
-    }
-    progress_end(&progress);
-    return outcome;
+    TRY(output_npy_header(output, result->element, result->shape, result->rank));
+    return output_write(output, result->elements, result->bytes);
 }

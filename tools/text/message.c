@@ -35,11 +35,7 @@ int message(enum outcome outcome, const char *format, ...)
 
 void out_of_memory(const char *what, double bytes)
 {
-    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
-    size_t unit = 0;
-    for (; bytes >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++)
-        bytes /= 1000;
-    exit(failed("out of memory: %s (%.4g %s)", what, bytes, units[unit]));
+    exit(failed("out of memory: %s (%.4g MB)", what, bytes * 1e-6));
 }
 
 void *xcalloc(size_t count, size_t bytes, const char *what)

@@ -2,8 +2,8 @@
 """convert(model): computes the embeddings of a model, and the operations up to the norm, in one pass of inlay.
 
 Each model has its own code for the input layer: rows, a sum or two, a factor, a norm. A converted embedding returns
-pending rows. Sums, factors, LayerNorm, RMSNorm and dropout in inference are only noted on them. Any other operation
-computes the rows, by one layer of all notes.
+pending rows. Sums, factors, LayerNorm, RMSNorm and dropout in inference are only recorded on them. Any other operation
+computes the rows, in one layer.
 """
 
 import dataclasses
@@ -19,7 +19,7 @@ from torch.utils import _pytree
 from .modules import EmbeddingBag, plain_options
 from .operators import DIRECT, NORMS, PLAIN, Arguments, embed, way_of, way_of_layer
 
-# With smaller outputs, PyTorch isn't slower than notes and one pass (python/bench/models.py).
+# With smaller outputs, PyTorch is as fast as recording and one pass (python/bench/models.py).
 MIN_BYTES = 8 << 20
 
 # Same for 16-bit rows, and for rows without a factor or second term, where one pass saves no reads. Larger outputs of
@@ -115,10 +115,10 @@ class PendingRows(Tensor):
         if function in _METADATA and all(rows.rows is None for rows in args if isinstance(rows, PendingRows)):
             with torch._C.DisableTorchFunctionSubclass():
                 return function(*args, **(kwargs or {}))
-        note = _NOTES.get(function) if not torch.is_grad_enabled() and way_of() == DIRECT else None
-        noted = note(*args, **(kwargs or {})) if note is not None else None
-        if noted is not None:
-            return noted
+        recorder = _RECORDERS.get(function) if not torch.is_grad_enabled() and way_of() == DIRECT else None
+        recorded = recorder(*args, **(kwargs or {})) if recorder is not None else None
+        if recorded is not None:
+            return recorded
         return function(*_computed(args, function), **_computed(kwargs or {}, function))
 
     @classmethod
@@ -146,10 +146,10 @@ _METADATA = {
 }
 
 
-# ---- Notes: implementations of PyTorch's functions that return pending rows, or None if they can't
+# ---- Recorders: implementations of PyTorch's functions that return pending rows, or None if they can't
 
 
-def _note_number(input: Any, other: Any, *, out: Any = None) -> Optional[PendingRows]:
+def _record_number(input: Any, other: Any, *, out: Any = None) -> Optional[PendingRows]:
     rows, factor = (input, other) if isinstance(input, PendingRows) else (other, input)
     untouched = isinstance(rows, PendingRows) and rows.rows is None and rows.norm is None and out is None
     if not untouched or len(rows.terms) > 1 or rows.factor != 1.0:
@@ -163,7 +163,7 @@ def _note_number(input: Any, other: Any, *, out: Any = None) -> Optional[Pending
 
 
 def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
-    """Returns the terms of one side of a sum: noted ones, or a tensor with a row for each place in a sequence."""
+    """Returns the terms of one side of a sum: recorded ones, or a tensor with a row for each place in a sequence."""
     if isinstance(side, PendingRows):
         return side.terms if side.rows is None and side.norm is None else None
     by_place = way_of(side) == DIRECT and side.dim() > 1 and side.shape[-2:] == shape[-2:]
@@ -180,8 +180,8 @@ def _larger(one: torch.Size, other: torch.Size) -> Optional[torch.Size]:
     return None
 
 
-def _note_sum(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Optional[PendingRows]:
-    """Notes (a + b) + c, but no other order. Only the first term can have a factor."""
+def _record_sum(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Optional[PendingRows]:
+    """Records (a + b) + c, but no other order. Only the first term can have a factor."""
     if alpha != 1 or out is not None or not isinstance(input, Tensor) or not isinstance(other, Tensor):
         return None
     sides = sorted((input, other), key=_begins)
@@ -204,15 +204,15 @@ def _begins(side: Any) -> tuple[bool, bool, int]:
     return (False, side.factor == 1.0, -len(side.terms) * (1 << 40) - _shape(side).numel())
 
 
-def _note_sum_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Optional[Tensor]:
-    noted = _note_sum(input, other, alpha=alpha) if isinstance(input, PendingRows) else None
-    if noted is None or _shape(noted) != _shape(input):
+def _record_sum_in_place(input: Any, other: Any, *, alpha: Any = 1) -> Optional[Tensor]:
+    recorded = _record_sum(input, other, alpha=alpha) if isinstance(input, PendingRows) else None
+    if recorded is None or _shape(recorded) != _shape(input):
         return None
-    input.owner, input.terms, input.factor = noted.owner, noted.terms, noted.factor
+    input.owner, input.terms, input.factor = recorded.owner, recorded.terms, recorded.factor
     return input
 
 
-def _note_norm(
+def _record_norm(
     input: Any, shape: Any, kind: int, gamma: Optional[Tensor], beta: Optional[Tensor], epsilon: float
 ) -> Optional[PendingRows]:
     untouched = isinstance(input, PendingRows) and input.rows is None and input.norm is None
@@ -226,41 +226,41 @@ def _note_norm(
     return PendingRows(input.owner, _shape(input), input.terms, input.factor, norm)
 
 
-def _note_layer_norm(
+def _record_layer_norm(
     input: Any, normalized_shape: Any, weight: Optional[Tensor] = None, bias: Optional[Tensor] = None, eps: float = 1e-5
 ) -> Optional[PendingRows]:
-    return _note_norm(input, normalized_shape, NORMS.index("layer"), weight, bias, eps)
+    return _record_norm(input, normalized_shape, NORMS.index("layer"), weight, bias, eps)
 
 
-def _note_rms_norm(
+def _record_rms_norm(
     input: Any, normalized_shape: Any, weight: Optional[Tensor] = None, eps: Optional[float] = None
 ) -> Optional[PendingRows]:
-    """Notes a norm of float32. For other types, the default epsilon depends on PyTorch's version."""
+    """Records a norm of float32. For other types, the default epsilon depends on PyTorch's version."""
     if input.dtype != torch.float32:
         return None
     epsilon = torch.finfo(torch.float32).eps if eps is None else eps
-    return _note_norm(input, normalized_shape, NORMS.index("rms"), weight, None, epsilon)
+    return _record_norm(input, normalized_shape, NORMS.index("rms"), weight, None, epsilon)
 
 
-def _note_dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Optional[Tensor]:
+def _record_dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Optional[Tensor]:
     return input if not training else None
 
 
-def _note_move(input: Any, *args: Any, **options: Any) -> Optional[Tensor]:
+def _record_move(input: Any, *args: Any, **options: Any) -> Optional[Tensor]:
     same = (torch.float32, torch.device("cpu"), "cpu")
     if options.get("copy") or not all(value in same for value in (*args, *options.values())):
         return None
     return input if input.dtype == torch.float32 else None
 
 
-_NOTES: dict[Any, Callable[..., Optional[Tensor]]] = {
-    **dict.fromkeys((torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__), _note_sum),
-    **dict.fromkeys((Tensor.add_, Tensor.__iadd__), _note_sum_in_place),
-    **dict.fromkeys((torch.mul, Tensor.mul, Tensor.__mul__, Tensor.__rmul__), _note_number),
-    nn.functional.layer_norm: _note_layer_norm,
-    nn.functional.rms_norm: _note_rms_norm,
-    nn.functional.dropout: _note_dropout,
-    Tensor.to: _note_move,
+_RECORDERS: dict[Any, Callable[..., Optional[Tensor]]] = {
+    **dict.fromkeys((torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__), _record_sum),
+    **dict.fromkeys((Tensor.add_, Tensor.__iadd__), _record_sum_in_place),
+    **dict.fromkeys((torch.mul, Tensor.mul, Tensor.__mul__, Tensor.__rmul__), _record_number),
+    nn.functional.layer_norm: _record_layer_norm,
+    nn.functional.rms_norm: _record_rms_norm,
+    nn.functional.dropout: _record_dropout,
+    Tensor.to: _record_move,
 }
 
 
@@ -306,7 +306,7 @@ class Report:
     """The result of convert(): names of replaced modules with their classes, and names of others with the reason.
 
     The first large call can add a module to `skipped`: the one before the blocks of the model (an nn.ModuleList) that
-    calls a function without a note, e.g. its own norm or positions. PyTorch continues from there.
+    calls a function without a recorder, e.g. its own norm or positions. PyTorch continues from there.
     """
 
     replaced: dict[str, str]
