@@ -4,7 +4,7 @@
 # below build-deb/, used by chroot. Their mounts are private to this command and are gone when it ends, however it ends.
 
 deb_release=bookworm
-# Packages of the first root besides packaging/debian/control's build dependencies.
+# Packages of the first root in addition to the build dependencies in packaging/debian/control.
 deb_tools="lintian"
 
 deb() {

@@ -282,7 +282,7 @@ def test_steps_whose_tensors_are_missing_follow(rng, tmp_path):
 # ---- Tables -------------------------------------------------------------------------------------------------------
 
 
-def test_scales_beside_tables(rng, tmp_path):
+def test_scales_next_to_tables(rng, tmp_path):
     rows = rng.integers(-127, 128, (10, 32), dtype=numpy.int8)
     scales, one = rng.random(10).astype(f32), numpy.array([0.02], f32)
     file = inlay.open(
@@ -437,7 +437,7 @@ def test_a_scale_is_a_factor_of_all_rows(table):
         ngram(ids, [scaled, table])
 
 
-def test_pickling_says_that_files_are_none(path):
+def test_tables_of_files_cannot_be_pickled(path):
     with pytest.raises(TypeError, match="FileTensor"):
         pickle.dumps(inlay.open(path).table("wte.weight"))
 

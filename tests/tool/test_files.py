@@ -231,7 +231,7 @@ def test_pictures(directory):
         "16 sequences": ("embed", *sixteen, "--dim", "128"),
         "values that are not finite": ("embed", "--ids", "0 1", "--table", odd, "--positions", "none"),
         "only such values": ("embed", "--ids", "0", "--table", odd, "--positions", "none", "--scale", "1e38"),
-        "a constant but for rounding": (
+        "a constant except for rounding": (
             "embed", "--ids", "1", "--length", "500000", "--table", constant, "--positions", "none",
         ),
         "a wide tensor": ("embed", "--ids", "1 2", "--dim", "20001"),

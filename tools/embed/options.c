@@ -67,12 +67,12 @@ static const struct option_rule rules[] = {
      .help = "only print the vocabulary, one id and word per line"},
 
     {"table", "fixed|random|FILE.npy", OPTION_TEXT, FIELD(table_name),
-     .help = "sinusoids, with position id in row id (default); uniform in [-1, 1), the same on every machine; or "
-             "[vocab, dim] from a file",
+     .help = "fixed: row id is the sinusoid of position id (default). random: uniform in [-1, 1), the same on every "
+             "machine. FILE.npy: a table [vocab, dim]",
      .heading = "\nTable of token rows, [vocab, dim]:\n"},
     {"model", "FILE|DIR", OPTION_TEXT, FIELD(model),
-     .help = "use the input layer of a model as found by inlay model: table, scale, positions and norm; needs --ids. "
-             "With --table NAME, use only that tensor"},
+     .help = "use the input layer that inlay model finds: table, scale, positions and norm; needs --ids. With --table "
+             "NAME, use only that tensor"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "element type of the file (default: from its elements, which are float32, float16, bfloat16 as '<u2', or "
              "i8); scales and zero points are in FILE.scales.npy and FILE.zeros.npy, as written by inlay convert:"},
@@ -96,8 +96,7 @@ static const struct option_rule rules[] = {
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, MAX_THREADS,
      .help = "threads of the forward pass (default: 1)"},
-    {"explain", NULL, OPTION_FLAG, FIELD(explain),
-     .help = "only print the plan of the forward pass: its route and the source of positions, with reasons"},
+    {"explain", NULL, OPTION_FLAG, FIELD(explain), .help = "only print the plan of the forward pass, with reasons"},
     {.name = NULL},
 };
 

@@ -84,12 +84,12 @@ static const struct option_rule rules[] = {
     {"ids-file", "FILE", OPTION_PARSED, .min = 1, .parse = parse_input,
      .help = "a file of ids: text, or integers in a .npy file; - for stdin"},
     {"history", "\"3 4\"", OPTION_PARSED, .parse = parse_history,
-     .help = "ids before a sequence, oldest first: one fewer than the longest n-gram, or fewer if the text starts "
-             "there. Once per sequence, or not at all"},
+     .help = "ids before a sequence, oldest first: one fewer than the longest n-gram, or fewer at the start of a text. "
+             "Once per sequence, or not at all"},
 
     {"table", "random|model|FILE.npy", OPTION_PARSED, .parse = parse_table,
-     .help = "rows [rows, dim]; once per table that the columns use, in order. random and model apply to all tables: "
-             "uniform in [-1, 1), the same on every machine; or those of the model",
+     .help = "FILE.npy: a table [rows, dim]; give one per table that the columns use, in order. random: all tables are "
+             "uniform in [-1, 1), the same on every machine. model: the tables of --model",
      .heading = "\nRows; without --table, the result is row ids:\n"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "element type of the files, if their elements don't determine it; see inlay embed --help for scales:"},
