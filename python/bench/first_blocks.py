@@ -225,7 +225,7 @@ class Results:
         print(line, flush=True)
 
     def show(self):
-        print("after over before: worst, median and least of the ways")
+        print("after over before: worst, median and best of all sequences")
         for (dtype, tokens), cells in self.cells.items():
             ratios = sorted(cells)
             median = statistics.median(ratio for ratio, _what in ratios)
