@@ -614,47 +614,6 @@ def test_constants_that_two_layers_share():
 # ---- Tables of 4-bit groups ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("zeros", [False, True])
-@pytest.mark.parametrize("kind", ["uint8", "uint4", "int4"])
-@pytest.mark.parametrize("group", [32, 128])
-@pytest.mark.parametrize("scales_type", ["f4", "f2"])
-def test_gather_block_quantized(kind, zeros, group, scales_type):
-    if kind == "uint8" and zeros and tuple(map(int, onnxruntime.__version__.split(".")[:2])) < (1, 23):
-        pytest.skip("this ONNX Runtime has no zero points of uint8")
-    rows, dim = 50, 3 * group
-    groups = dim // group
-    scales = RNG.random((rows, groups)).astype(scales_type)
-    data, points = RNG.integers(0, 256, (rows, dim // 2), "u1"), RNG.integers(0, 256, (rows, 2), "u1")
-    number = {"uint8": TensorProto.UINT8, "uint4": TensorProto.UINT4, "int4": TensorProto.INT4}[kind]
-    flat = points.reshape(-1)[: rows * groups // 2]
-    tensors = [
-        numpy_helper.from_array(scales, "scales"),
-        helper.make_tensor("table", number, (rows, dim // 2 if kind == "uint8" else dim), data.tobytes(), raw=True),
-        helper.make_tensor(
-            "zeros",
-            number,
-            (rows, 2 if kind == "uint8" else groups),
-            (points if kind == "uint8" else flat).tobytes(),
-            raw=True,
-        ),
-    ]
-    gather = node("GatherBlockQuantized", "table ids scales" + " zeros" * zeros, "x", block_size=group)
-    gather.domain = "com.microsoft"
-    gather.attribute.extend([helper.make_attribute("gather_axis", 0), helper.make_attribute("quantize_axis", 1)])
-    out = helper.np_dtype_to_tensor_dtype(scales.dtype)
-    graph = helper.make_graph(
-        [gather, node("Mul", "x scale", "y")],
-        "layer",
-        [helper.make_tensor_value_info("ids", TensorProto.INT64, ("batch", "length"))],
-        [helper.make_tensor_value_info("y", out, ("batch", "length", dim))],
-        [*tensors[: 2 + zeros], numpy_helper.from_array(numpy.array(2, scales_type), "scale")],
-    )
-    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-    model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
-    (fused,) = check(model, IDS)
-    assert fused.nodes == 2 and [n.domain for n in model.graph.node] == ["inlay"]
-
-
 ERRORS = onnxruntime.capi.onnxruntime_pybind11_state
 BITS = {"uint8": (4, 8), "uint4": (4,), "int4": (4,)}
 
@@ -673,7 +632,7 @@ def blocks_of(kind, bits, group, dim, zeros, scales_type, axis):
     tensors = [integers("table", 5, dim), numpy_helper.from_array(RNG.random(groups).astype(scales_type), "scales")]
     tensors += [integers("zeros", *groups)] * zeros
     names = " ".join(["table ids scales", *["zeros"] * zeros])
-    options = {"block_size": group, "quantize_axis": axis} | ({"bits": bits} if bits != 4 else {})
+    options = {"block_size": group, "gather_axis": 0, "quantize_axis": axis} | ({"bits": bits} if bits != 4 else {})
     graph = helper.make_graph(
         [helper.make_node("GatherBlockQuantized", names.split(), ["y"], domain="com.microsoft", **options)],
         "blocks",
@@ -825,8 +784,7 @@ def fused_model():
     ],
 )
 def test_bad_ids(ids, text):
-    errors = onnxruntime.capi.onnxruntime_pybind11_state
-    with pytest.raises(errors.InvalidArgument, match=text):
+    with pytest.raises(ERRORS.InvalidArgument, match=text):
         run(fused_model(), numpy.array(ids))
 
 
@@ -853,7 +811,7 @@ def test_too_many_dimensions():
     embed.attribute.extend(helper.make_attribute(n, 0) for n in ("layer_norm", "segments_first", "group", "flat"))
     model = model_of([embed], {"table": TABLE}, ids=[None] * 8)
     model.opset_import.append(helper.make_opsetid("inlay", 1))
-    with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument, match="more dimensions than inlay"):
+    with pytest.raises(ERRORS.InvalidArgument, match="more dimensions than inlay"):
         run(model, numpy.zeros((1,) * 8, "i8"))
 
 
