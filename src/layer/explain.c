@@ -31,7 +31,7 @@ __attribute__((format(PRINTF_FORMAT, 2, 3))) static void print(struct text *text
     text->left -= done;
 }
 
-static void print_positions(struct text *text, const struct inlay_plan *plan, const struct inlay_work *work)
+static void print_positions(struct text *text, const struct inlay_position_plan *plan, const struct inlay_work *work)
 {
     static const char *const names[] = {
         [INLAY_POSITIONS_ABSENT] = "none",
@@ -39,14 +39,14 @@ static void print_positions(struct text *text, const struct inlay_plan *plan, co
         [INLAY_POSITIONS_COMPUTED] = "computed",
         [INLAY_POSITIONS_FOUND] = "found token by token",
     };
-    print(text, "positions: %s: %s", names[plan->positions], plan->positions_reason);
+    print(text, "positions: %s: %s", names[plan->source], plan->reason);
     if (work->spec->sinusoid != NULL)
         print(text, "; %zu rows are cached", work->spec->positions->rows);
-    if (plan->positions == INLAY_POSITIONS_COMPUTED && plan->fused)
+    if (plan->source == INLAY_POSITIONS_COMPUTED && plan->fused)
         print(text, "; each entry is added as it is computed");
-    else if (plan->positions == INLAY_POSITIONS_COMPUTED)
+    else if (plan->source == INLAY_POSITIONS_COMPUTED)
         print(text, "; in blocks of rows that stay in L1");
-    else if (plan->positions == INLAY_POSITIONS_READ && plan->block_tokens < SIZE_MAX)
+    else if (plan->source == INLAY_POSITIONS_READ && plan->block_tokens < SIZE_MAX)
         print(text, "; %zu rows at a time serve all sequences", plan->block_tokens);
     print(text, "\n");
 }
@@ -84,23 +84,25 @@ static void print_stores_and_prefetch(struct text *text, const struct inlay_plan
     print(text, "\n");
 }
 
-void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes)
+void inlay_plan_print(const struct inlay_plan *plan, char *to, size_t bytes)
 {
     static const char *const routes[] = {
         [INLAY_ROUTE_FAST] = "fast path", [INLAY_ROUTE_GENERAL] = "general path", [INLAY_ROUTE_POOLED] = "pooling"};
     struct text text = {to, bytes};
-    if (work->rows == 0) {
+    if (plan == NULL) {
         print(&text, "route:     none: the output has no rows\n");
         return;
     }
+    const struct inlay_work *work = plan->work;
+    const struct inlay_parts *parts = &plan->parts;
     print(&text, "isa:       %s\n", plan->transfers.kernels->name);
     print(&text, "route:     %s: %s\n", routes[plan->route], plan->route_reason);
     print_table(&text, work);
-    print_positions(&text, plan, work);
+    print_positions(&text, &plan->positions, work);
     print_post_ops(&text, work);
     print_stores_and_prefetch(&text, plan);
-    print(&text, "parts:     %zu", plan->across_positions * plan->across_sequences);
-    if (plan->across_positions * plan->across_sequences > 1)
-        print(&text, " (%zu along positions, %zu along sequences)", plan->across_positions, plan->across_sequences);
-    print(&text, ": %s\n", plan->parts_reason);
+    print(&text, "parts:     %zu", parts->across_positions * parts->across_sequences);
+    if (parts->across_positions * parts->across_sequences > 1)
+        print(&text, " (%zu along positions, %zu along sequences)", parts->across_positions, parts->across_sequences);
+    print(&text, ": %s\n", parts->reason);
 }

@@ -198,7 +198,7 @@ static __attribute__((noinline)) void embed_blocks(const struct inlay_part *part
     struct inlay_tile tile;
     begin_fast(&tile, part, dim);
     for (; block.s < part->s_end; block.s += block.count) {
-        block.count = inlay_min(part->s_end - block.s, part->plan->block_tokens);
+        block.count = inlay_min(part->s_end - block.s, part->plan->positions.block_tokens);
         if (block.is_one_row)
             embed_block(part, &block, dim * block.count);
         else
@@ -321,7 +321,7 @@ static struct inlay_part part_within(const struct inlay_part *part, size_t begin
 
 static void embed_computed_or_fused(const struct inlay_part *part, struct inlay_sequence sequence)
 {
-    if (!part->plan->fused) {
+    if (!part->plan->positions.fused) {
         embed_computed(part);
         return;
     }
@@ -338,9 +338,10 @@ static void embed_computed_or_fused(const struct inlay_part *part, struct inlay_
    calls fast. */
 static __attribute__((noinline)) void embed_from_start(const struct inlay_part *part, struct inlay_sequence sequence)
 {
+    const struct inlay_position_plan *plan = &part->plan->positions;
     const size_t count = sequence.count, cached = part->work->spec->positions->rows;
     const size_t start = inlay_start_of(part->work, part->b, count);
-    const size_t wanted = count <= part->plan->compute_tokens ? count : count / 4 * part->plan->read_quarters;
+    const size_t wanted = count <= plan->compute_tokens ? count : count / 4 * plan->read_quarters;
     const size_t read = cached > start ? inlay_min(wanted, cached - start) : 0;
     const struct inlay_part before = part_within(part, 0, read), rest = part_within(part, read, SIZE_MAX);
     if (before.s < before.s_end) {
@@ -356,11 +357,11 @@ static __attribute__((noinline)) void embed_from_start(const struct inlay_part *
 /* Not inlined, even by link-time optimization: its arithmetic must stay within its caller's guarded environment. */
 __attribute__((noinline)) void inlay_run_fast(const struct inlay_part *part)
 {
-    if (part->plan->positions != INLAY_POSITIONS_COMPUTED) {
+    if (part->plan->positions.source != INLAY_POSITIONS_COMPUTED) {
         embed_from_memory(part);
         return;
     }
-    if (!part->plan->by_sequence) {
+    if (!part->plan->positions.by_sequence) {
         embed_from_start(part, inlay_sequence_of(part->work, part->b));
         return;
     }

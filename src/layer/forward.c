@@ -3,22 +3,37 @@
  * inlay_forward(): validates the batch, turns it into work, plans it and runs it. inlay_forward_explain() prints the
  * plan instead.
  */
-#include "layer/plan.h"
+#include "dispatch/dispatch.h"
+#include "layer/routes.h"
 #include "layer/validate.h"
+
+/* Asks the layer's tuner about a call, which runs if it `begins`. Returns null for small calls, and without a tuner. */
+static const struct inlay_tuned *ask_tuner(const inlay_layer *layer, const struct inlay_work *work, bool begins,
+                                           struct inlay_tuned *tuned)
+{
+    const size_t bytes = inlay_bytes_of(work);
+    if (layer->tuner == NULL || bytes < INLAY_TUNE_MIN_BYTES)
+        return NULL;
+    const bool tunes_stores = work->spec->stores == INLAY_STORES_AUTOMATIC && inlay_dispatch()->streams;
+    inlay_tuner_ask(layer->tuner, bytes, tunes_stores, begins, tuned);
+    return tuned;
+}
 
 inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out, size_t out_stride_bytes,
                            const inlay_executor *executor, inlay_fault *fault)
 {
     struct inlay_work work;
-    struct inlay_plan plan;
     inlay_status status = inlay_validate(&work, layer, batch, out, out_stride_bytes, executor, fault);
     if (status != INLAY_OK || work.rows == 0)
         return status;
-    inlay_make_plan(&plan, &work, executor);
+    struct inlay_tuned memory;
+    const struct inlay_tuned *tuned = ask_tuner(layer, &work, true, &memory);
+    struct inlay_plan plan = inlay_make_plan(&work, executor, tuned);
+    inlay_tuner_start(&plan.transfers.choices);
     inlay_plan_run(&plan, executor);
     const struct inlay_written output = {work.out, work.rows, work.row_bytes, work.out_stride_bytes};
-    if (plan.store_trial.timed)
-        inlay_store_trial_end(&plan.store_trial, &output);
+    if (tuned != NULL && tuned->stores.timed)
+        inlay_store_trial_end(layer->tuner, &tuned->stores, plan.transfers.stream, &output);
     return INLAY_OK;
 }
 
@@ -27,7 +42,6 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
                                    char *text, size_t text_bytes)
 {
     struct inlay_work work;
-    struct inlay_plan plan;
     inlay_status status = inlay_validate(&work, layer, batch, out, out_stride_bytes, executor, fault);
     if (status != INLAY_OK)
         return status;
@@ -35,15 +49,12 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
         return INLAY_ERROR_NULL;
     if (text_bytes == 0)
         return INLAY_ERROR_SHAPE;
-    /* On a copy, since the state of self-tuning must not change. */
-    struct inlay_tuner copy = {.fixed = layer->own_tuner.fixed};
-    if (work.rows > 0) {
-        inlay_tuning_state state;
-        inlay_tuner_read(&layer->own_tuner, &state);
-        inlay_tuner_begin(&copy, &state);
-        work.tuner = work.tuner != NULL ? &copy : NULL;
-        inlay_make_plan(&plan, &work, executor);
+    if (work.rows == 0) {
+        inlay_plan_print(NULL, text, text_bytes);
+        return INLAY_OK;
     }
-    inlay_plan_print(&plan, &work, text, text_bytes);
+    struct inlay_tuned memory;
+    const struct inlay_plan plan = inlay_make_plan(&work, executor, ask_tuner(layer, &work, false, &memory));
+    inlay_plan_print(&plan, text, text_bytes);
     return INLAY_OK;
 }

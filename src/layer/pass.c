@@ -4,7 +4,7 @@
  */
 #include "base/executor.h"
 #include "base/fpenv.h"
-#include "layer/plan.h"
+#include "layer/routes.h"
 
 #include <string.h>
 
@@ -47,27 +47,28 @@ static void run_part(struct inlay_part *part)
 static void run_part_of_grid(void *arg, size_t index)
 {
     const struct inlay_plan *plan = arg;
+    const struct inlay_parts *parts = &plan->parts;
     const size_t sequences = plan->work->batch.sequences;
-    const size_t i = index / plan->across_sequences, j = index % plan->across_sequences;
+    const size_t i = index / parts->across_sequences, j = index % parts->across_sequences;
     struct inlay_part_timer timer;
     struct inlay_part part = {
         .work = plan->work,
         .plan = plan,
         .timer = &timer,
-        .s = inlay_share_begin(plan->length, plan->across_positions, i),
-        .s_end = inlay_share_begin(plan->length, plan->across_positions, i + 1),
-        .b = inlay_share_begin(sequences, plan->across_sequences, j),
-        .b_end = inlay_share_begin(sequences, plan->across_sequences, j + 1),
+        .s = inlay_share_begin(parts->length, parts->across_positions, i),
+        .s_end = inlay_share_begin(parts->length, parts->across_positions, i + 1),
+        .b = inlay_share_begin(sequences, parts->across_sequences, j),
+        .b_end = inlay_share_begin(sequences, parts->across_sequences, j + 1),
     };
     run_part(&part);
 }
 
 void inlay_plan_run(struct inlay_plan *plan, const inlay_executor *executor)
 {
-    const size_t parts = plan->across_positions * plan->across_sequences;
+    const size_t parts = plan->parts.across_positions * plan->parts.across_sequences;
     if (parts == 1) {
         struct inlay_part_timer timer;
-        struct inlay_part whole = {plan->work, plan, &timer, 0, plan->work->batch.sequences, 0, plan->length};
+        struct inlay_part whole = {plan->work, plan, &timer, 0, plan->work->batch.sequences, 0, plan->parts.length};
         run_part(&whole);
         return;
     }

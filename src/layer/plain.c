@@ -5,7 +5,7 @@
 #include "base/executor.h"
 #include "base/rounding.h"
 #include "layer/handle.h"
-#include "layer/plan.h"
+#include "layer/routes.h"
 #include "positions/list.h"
 #include "table/view.h"
 
@@ -40,8 +40,7 @@ static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *bat
         .longest = batch->length,
         .special_rows = spec->tokens->vocab > 0,
     };
-    struct inlay_plan plan;
-    inlay_make_plan(&plan, &work, executor);
+    struct inlay_plan plan = inlay_make_plan(&work, executor, NULL);
     inlay_plan_run(&plan, executor);
     spec->tuning = NULL;
     return INLAY_OK;

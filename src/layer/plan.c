@@ -29,165 +29,182 @@ static const char *general_reason(const struct inlay_work *work, bool in_memory)
                                                            : NULL;
 }
 
-static void choose_route(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
+static enum inlay_route choose_route(const struct inlay_work *work, bool in_memory, const char **reason)
 {
     if (work->spec->pooling != INLAY_POOLING_NONE) {
-        plan->route = INLAY_ROUTE_POOLED;
-        plan->route_reason = "sequences are pooled";
-        return;
+        *reason = "sequences are pooled";
+        return INLAY_ROUTE_POOLED;
     }
-    const char *reason = general_reason(work, in_memory);
-    plan->route = reason != NULL ? INLAY_ROUTE_GENERAL : INLAY_ROUTE_FAST;
-    plan->route_reason = reason != NULL ? reason : "tokens * scale and consecutive positions alone";
-}
-
-/* Decides how the fast path computes position rows that it doesn't read, and if it could do either. */
-static void choose_computing(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
-{
-    struct inlay_choices *choices = &plan->transfers.choices;
-    const bool one_sequence_per_part = plan->across_sequences == work->batch.sequences;
-    const size_t min_bytes = inlay_min(work->spec->tuning->compute_bytes, INLAY_TUNE_MIN_BYTES);
-    if (in_memory && (!one_sequence_per_part || work->longest * work->row_bytes <= min_bytes))
-        return;
-    plan->by_sequence = one_sequence_per_part || work->batch.starts != NULL;
-    /* A fused pass leaves prefetching to its kernel. */
-    plan->fused = plan->by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows &&
-                  plan->transfers.kernels->prefetches &&
-                  inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, plan->transfers.stream);
-    if (plan->fused && plan->transfers.kernels->lanes > 0)
-        plan->compute_tokens = work->spec->tuning->compute_bytes / work->row_bytes;
-    choices->prefetchers[1] = plan->fused ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE;
-    choices->either = in_memory && one_sequence_per_part && plan->compute_tokens < SIZE_MAX / work->row_bytes;
-    choices->computes = !in_memory || work->longest > plan->compute_tokens;
-}
-
-static void choose_positions(struct inlay_plan *plan, const struct inlay_work *work, bool in_memory)
-{
-    plan->by_sequence = plan->fused = false;
-    plan->compute_tokens = plan->block_tokens = SIZE_MAX;
-    plan->positions = INLAY_POSITIONS_ABSENT;
-    plan->positions_reason = "the layer has none";
-    if (work->spec->positions == NULL)
-        return;
-    if (plan->route == INLAY_ROUTE_GENERAL) {
-        plan->positions = INLAY_POSITIONS_FOUND;
-        plan->positions_reason = "the general path finds the position of each token";
-        return;
-    }
-    plan->positions = INLAY_POSITIONS_READ;
-    plan->positions_reason = work->spec->sinusoid != NULL ? "all of them are cached" : "they are learned";
-    /* A single sequence uses each position row once: there is no block to keep. */
-    if (plan->across_sequences < work->batch.sequences)
-        plan->block_tokens = inlay_max(work->spec->tuning->block_bytes / work->row_bytes, 1);
-    if (work->spec->sinusoid != NULL)
-        choose_computing(plan, work, in_memory);
-}
-
-/* Chooses between reading and computing positions if both are possible, given the layer's self-tuning. */
-static void choose_source(struct inlay_plan *plan, bool in_memory)
-{
-    const struct inlay_choices *choices = &plan->transfers.choices;
-    const bool tries = choices->tries_source;
-    if (!choices->computes && !tries)
-        return;
-    plan->positions = INLAY_POSITIONS_COMPUTED;
-    plan->positions_reason = !in_memory         ? "not all of them are cached"
-                             : !choices->chosen ? "a part has one sequence, whose rows take more than compute_bytes"
-                             : choices->tuned != NULL
-                                 ? "a part has one sequence: self-tuning picks reading or computing"
-                                 : "a part has one sequence: picked by self-tuning";
-    if (choices->chosen) /* a call that is timed as a whole and tries reading computes nothing */
-        plan->compute_tokens = tries && choices->whole && choices->computes ? SIZE_MAX : INLAY_PART_POSITIONS;
-    if (tries && !choices->whole)
-        plan->read_quarters = choices->computes ? 1 : 3;
-}
-
-static void choose_stores(struct inlay_plan *plan, const struct inlay_work *work)
-{
-    const inlay_stores stores = work->spec->stores;
-    const struct inlay_kernels *kernels = plan->transfers.kernels;
-    const size_t bytes = work->rows * work->row_bytes;
-    plan->store_trial.timed = false;
-    plan->transfers.stream = inlay_streams(kernels, stores, work->spec->tuning, bytes);
-    plan->stores_reason =
-        plan->transfers.stream ? "the output is larger than stream_bytes" : "the output is no larger than stream_bytes";
-    if (!kernels->streams) {
-        plan->stores_reason = "this ISA has no others";
-    } else if (stores != INLAY_STORES_AUTOMATIC) {
-        plan->stores_reason = "the caller chose";
-    } else if (bytes >> INLAY_STORE_TRIAL_MIN_LOG2 != 0 && work->tuner != NULL) {
-        plan->store_trial = inlay_store_trial_begin(work->tuner, bytes, plan->transfers.stream);
-        plan->transfers.stream = plan->store_trial.streams;
-        if (plan->store_trial.timed)
-            plan->stores_reason = "both kinds of stores are timed";
-        else if (plan->store_trial.chosen)
-            plan->stores_reason = "picked by self-tuning for outputs of this size";
-    }
-}
-
-/* Chooses the prefetch strategy: the caller's, or the tuner's, which starts with inlay_first_strategy() of
-   dispatch/tuning.c. Also chooses the width of the transfers. */
-static void choose_prefetch(struct inlay_plan *plan, const struct inlay_work *work, size_t all_bytes, bool self_tunes)
-{
-    struct inlay_choices *choices = &plan->transfers.choices;
-    plan->transfers.narrow_transfers = inlay_transfers_narrow(all_bytes);
-    plan->prefetch_reason = work->batch.ids == NULL ? "rows follow each other" : "there is one token";
-    if (work->batch.ids == NULL || (work->batch.sequences == 1 && work->longest == 1))
-        return;
-    const size_t row_bytes = inlay_table_row_bytes(work->tokens->type, work->tokens->dim);
-    plan->prefetch_reason = "the caller chose";
-    inlay_prefetch prefetch = work->spec->tuning->prefetch;
-    if (prefetch == INLAY_PREFETCH_AUTOMATIC) {
-        plan->prefetch_reason = "the default for this CPU family";
-        prefetch = inlay_first_strategy(work->tokens, row_bytes, all_bytes);
-    }
-    inlay_choices_begin(choices, prefetch);
-    if (self_tunes && all_bytes >= INLAY_TUNE_MIN_BYTES && /* saves small calls the division */
-        inlay_tuner_join(work->tuner, all_bytes, all_bytes / (plan->across_positions * plan->across_sequences),
-                         plan->by_sequence, choices))
-        plan->prefetch_reason = "picked by self-tuning";
+    *reason = general_reason(work, in_memory);
+    if (*reason != NULL)
+        return INLAY_ROUTE_GENERAL;
+    *reason = "tokens * scale and consecutive positions alone";
+    return INLAY_ROUTE_FAST;
 }
 
 /* Splits along positions first, since parts of the same positions would each read or compute the same position rows. */
-static void choose_parts(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
-                         size_t all_bytes)
+static struct inlay_parts choose_parts(const struct inlay_work *work, const inlay_executor *executor, size_t bytes)
 {
-    plan->across_positions = plan->across_sequences = 1;
-    plan->parts_reason = executor == NULL ? "there is no executor" : "there is no work for a second thread";
-    const size_t parts = inlay_parts(executor, all_bytes);
+    const size_t length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;
+    const size_t parts = inlay_parts(executor, bytes);
     if (parts == 1) /* saves small calls the divisions below */
-        return;
+        return (struct inlay_parts){length, 1, 1,
+                                    executor == NULL ? "there is no executor" : "there is no work for a second thread"};
+    if (work->spec->pooling != INLAY_POOLING_NONE || work->padding_aware)
+        return (struct inlay_parts){length, 1, inlay_min(parts, work->batch.sequences),
+                                    "a sequence is computed as a whole"};
     const size_t min_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
-    plan->across_positions = inlay_min(parts, (plan->length + min_rows - 1) / min_rows);
-    plan->parts_reason = "positions are cut first, since sequences share their rows";
-    if (work->spec->pooling != INLAY_POOLING_NONE || work->padding_aware) {
-        plan->across_positions = 1;
-        plan->parts_reason = "a sequence is computed as a whole";
-    }
-    plan->across_sequences = inlay_min(parts / plan->across_positions, work->batch.sequences);
+    const size_t across_positions = inlay_min(parts, (length + min_rows - 1) / min_rows);
+    return (struct inlay_parts){length, across_positions, inlay_min(parts / across_positions, work->batch.sequences),
+                                "positions are cut first, since sequences share their rows"};
 }
 
-void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor)
+static bool choose_stores(const struct inlay_work *work, const struct inlay_kernels *kernels, size_t bytes,
+                          const struct inlay_store_trial_call *trial, const char **reason)
 {
-    const inlay_layer_spec *spec = work->spec;
-    const size_t all_bytes = inlay_bytes_of(work);
-    plan->work = work;
-    plan->transfers.kernels = inlay_dispatch();
-    plan->transfers.choices = (struct inlay_choices){.prefetch = {INLAY_PREFETCH_NONE, INLAY_PREFETCH_NONE}};
-    plan->length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;
-    plan->read_quarters = 0;
-    const bool in_memory = spec->sinusoid == NULL || work->positions_end <= spec->positions->rows;
-    choose_stores(plan, work);
-    choose_route(plan, work, in_memory);
-    const bool kernel_follows = plan->route == INLAY_ROUTE_POOLED
-                                    ? inlay_pools_addresses(work)
-                                    : plan->route == INLAY_ROUTE_FAST && spec->out_type == INLAY_F32;
-    if (kernel_follows && plan->transfers.kernels->prefetches)
-        plan->transfers.choices.prefetchers[0] = INLAY_PREFETCHER_ROWS;
-    choose_parts(plan, work, executor, all_bytes);
-    choose_positions(plan, work, in_memory);
-    /* Timings taken while stores are being tried aren't valid for other stores. */
-    choose_prefetch(plan, work, all_bytes,
-                    !(plan->store_trial.timed && plan->store_trial.index >= INLAY_STORE_TRIAL_CALLS));
-    choose_source(plan, in_memory);
+    const inlay_stores given = work->spec->stores, stores = given != INLAY_STORES_AUTOMATIC ? given : trial->stores;
+    const bool streams = inlay_streams(kernels, stores, work->spec->tuning, bytes) != trial->others;
+    *reason = !kernels->streams                  ? "this ISA has no others"
+              : given != INLAY_STORES_AUTOMATIC  ? "the caller chose"
+              : trial->timed                     ? "both kinds of stores are timed"
+              : stores != INLAY_STORES_AUTOMATIC ? "picked by self-tuning for outputs of this size"
+              : streams                          ? "the output is larger than stream_bytes"
+                                                 : "the output is no larger than stream_bytes";
+    return streams;
+}
+
+/* How the fast path could compute position rows. */
+struct computing {
+    bool by_sequence, fused; /* as in struct inlay_position_plan */
+    size_t compute_tokens;   /* without self-tuning */
+    bool computes;           /* without self-tuning */
+    bool either;             /* the rows could be read as well */
+};
+
+static struct computing choose_computing(const struct inlay_work *work, enum inlay_route route, bool in_memory,
+                                         const struct inlay_parts *parts, const struct inlay_kernels *kernels,
+                                         bool stream)
+{
+    const bool one_sequence_per_part = parts->across_sequences == work->batch.sequences;
+    const size_t compute_bytes = work->spec->tuning->compute_bytes;
+    const bool reads = in_memory && (!one_sequence_per_part ||
+                                     work->longest * work->row_bytes <= inlay_min(compute_bytes, INLAY_TUNE_MIN_BYTES));
+    if (route != INLAY_ROUTE_FAST || work->spec->sinusoid == NULL || reads)
+        return (struct computing){.compute_tokens = SIZE_MAX};
+    const bool by_sequence = one_sequence_per_part || work->batch.starts != NULL;
+    /* A fused pass leaves prefetching to its kernel. */
+    const bool fused = by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows && kernels->prefetches &&
+                       inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, stream);
+    const size_t compute_tokens = fused && kernels->lanes > 0 ? compute_bytes / work->row_bytes : SIZE_MAX;
+    return (struct computing){
+        .by_sequence = by_sequence,
+        .fused = fused,
+        .compute_tokens = compute_tokens,
+        .computes = !in_memory || work->longest > compute_tokens,
+        .either = in_memory && one_sequence_per_part && compute_tokens < SIZE_MAX / work->row_bytes,
+    };
+}
+
+static bool is_one_token(const struct inlay_work *work)
+{
+    return work->batch.sequences == 1 && work->longest == 1;
+}
+
+/* Returns the initial prefetch strategy without self-tuning. */
+static inlay_prefetch first_prefetch(const struct inlay_work *work, size_t bytes, const char **reason)
+{
+    *reason = work->batch.ids == NULL ? "rows follow each other" : "there is one token";
+    if (work->batch.ids == NULL || is_one_token(work))
+        return INLAY_PREFETCH_NONE;
+    *reason = "the caller chose";
+    if (work->spec->tuning->prefetch != INLAY_PREFETCH_AUTOMATIC)
+        return work->spec->tuning->prefetch;
+    *reason = "the default for this CPU family";
+    return inlay_first_strategy(work->tokens, inlay_table_row_bytes(work->tokens->type, work->tokens->dim), bytes);
+}
+
+static bool kernel_prefetches(const struct inlay_work *work, enum inlay_route route,
+                              const struct inlay_kernels *kernels)
+{
+    const bool follows = route == INLAY_ROUTE_POOLED ? inlay_pools_addresses(work)
+                                                     : route == INLAY_ROUTE_FAST && work->spec->out_type == INLAY_F32;
+    return follows && kernels->prefetches;
+}
+
+/* Returns why positions are computed. */
+static const char *computed_reason(const struct inlay_choices *choices, bool in_memory)
+{
+    return !in_memory               ? "not all of them are cached"
+           : !choices->chosen       ? "a part has one sequence, whose rows take more than compute_bytes"
+           : choices->tuned != NULL ? "a part has one sequence: self-tuning picks reading or computing"
+                                    : "a part has one sequence: picked by self-tuning";
+}
+
+static struct inlay_position_plan choose_positions(const struct inlay_work *work, enum inlay_route route,
+                                                   bool in_memory, const struct inlay_parts *parts,
+                                                   const struct computing *computing,
+                                                   const struct inlay_choices *choices)
+{
+    if (work->spec->positions == NULL)
+        return (struct inlay_position_plan){INLAY_POSITIONS_ABSENT, "the layer has none", .block_tokens = SIZE_MAX};
+    if (route == INLAY_ROUTE_GENERAL)
+        return (struct inlay_position_plan){INLAY_POSITIONS_FOUND, "the general path finds the position of each token",
+                                            .block_tokens = SIZE_MAX};
+    const bool tries = choices->tries_source, computes = choices->computes || tries;
+    return (struct inlay_position_plan){
+        .source = computes ? INLAY_POSITIONS_COMPUTED : INLAY_POSITIONS_READ,
+        .reason = computes                       ? computed_reason(choices, in_memory)
+                  : work->spec->sinusoid != NULL ? "all of them are cached"
+                                                 : "they are learned",
+        /* A single sequence uses each position row once: there is no block to keep. */
+        .block_tokens = parts->across_sequences < work->batch.sequences
+                            ? inlay_max(work->spec->tuning->block_bytes / work->row_bytes, 1)
+                            : SIZE_MAX,
+        .by_sequence = computing->by_sequence,
+        .fused = computing->fused,
+        /* A call that is timed as a whole and tries reading computes nothing. */
+        .compute_tokens = !choices->chosen                               ? computing->compute_tokens
+                          : tries && choices->whole && choices->computes ? SIZE_MAX
+                                                                         : INLAY_PART_POSITIONS,
+        .read_quarters = !tries || choices->whole ? 0
+                         : choices->computes      ? 1
+                                                  : 3,
+    };
+}
+
+struct inlay_plan inlay_make_plan(const struct inlay_work *work, const inlay_executor *executor,
+                                  const struct inlay_tuned *tuned)
+{
+    static const struct inlay_store_trial_call no_trial = {0};
+    const struct inlay_kernels *kernels = inlay_dispatch();
+    const size_t bytes = inlay_bytes_of(work);
+    const bool in_memory = work->spec->sinusoid == NULL || work->positions_end <= work->spec->positions->rows;
+    const struct inlay_store_trial_call *trial = tuned != NULL ? &tuned->stores : &no_trial;
+    const char *route_reason, *stores_reason, *prefetch_reason;
+
+    const enum inlay_route route = choose_route(work, in_memory, &route_reason);
+    const struct inlay_parts parts = choose_parts(work, executor, bytes);
+    const bool stream = choose_stores(work, kernels, bytes, trial, &stores_reason);
+    const struct computing computing = choose_computing(work, route, in_memory, &parts, kernels, stream);
+    const struct inlay_options options = {
+        .prefetchers = {kernel_prefetches(work, route, kernels) ? INLAY_PREFETCHER_ROWS : INLAY_PREFETCHER_NONE,
+                        computing.fused ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE},
+        .prefetch = first_prefetch(work, bytes, &prefetch_reason),
+        .computes = computing.computes,
+        .either = computing.either,
+        .part_bytes = tuned != NULL ? bytes / (parts.across_positions * parts.across_sequences) : 0,
+    };
+    /* Timings taken while other stores are tried aren't valid for the usual ones. */
+    const bool tunes = tuned != NULL && !trial->others && !is_one_token(work);
+    const struct inlay_choices choices = inlay_choose(tunes ? &tuned->classes[computing.by_sequence] : NULL, &options);
+    return (struct inlay_plan){
+        .work = work,
+        .route = route,
+        .route_reason = route_reason,
+        .positions = choose_positions(work, route, in_memory, &parts, &computing, &choices),
+        .transfers = {kernels, choices, inlay_transfers_narrow(bytes), stream},
+        .stores_reason = stores_reason,
+        .prefetch_reason = choices.picked ? "picked by self-tuning" : prefetch_reason,
+        .parts = parts,
+    };
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * struct inlay_plan: how a call is computed. inlay_make_plan() decides it once, from the work, its tuning, the CPU and
- * the executor; the functions after it carry it out. Each decision keeps its reason, for inlay_plan_print().
+ * struct inlay_plan: how a call is computed. inlay_make_plan() decides it once, from the work, the executor, the CPU
+ * and what self-tuning found. routes.h carries it out. Each decision has its reason, for inlay_plan_print().
  */
 #pragma once
 
@@ -21,16 +21,9 @@ enum inlay_position_source {
     INLAY_POSITIONS_FOUND,    /* looked up per token, and read or computed */
 };
 
-struct inlay_plan {
-    const struct inlay_work *work;
-    struct inlay_transfers transfers;
-    struct inlay_store_trial_call store_trial; /* if stores are being tuned; else not timed, and the rest is unset */
-    const char *stores_reason, *prefetch_reason;
-
-    enum inlay_route route;
-    enum inlay_position_source positions;
-    const char *route_reason, *positions_reason;
-
+struct inlay_position_plan {
+    enum inlay_position_source source;
+    const char *reason;
     size_t block_tokens; /* fast path: position rows that stay in L1 while a part's sequences use them, >= 1 */
 
     /* Fast path with computed positions. */
@@ -38,31 +31,29 @@ struct inlay_plan {
     bool fused;            /* if by_sequence: each entry is added to its token as it is computed */
     size_t compute_tokens; /* if by_sequence: longer sequences compute their positions even if these are cached */
     size_t read_quarters;  /* quarters of these sequences that read positions anyway, to time both */
+};
 
-    /* Parts: a grid over positions [0, length) and sequences. */
+/* A grid over positions [0, length) and sequences. */
+struct inlay_parts {
     size_t length;
     size_t across_positions, across_sequences;
-    const char *parts_reason;
+    const char *reason;
 };
 
-void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor);
-
-/* Prints the plan as text, for inlay_forward_explain(). */
-void inlay_plan_print(const struct inlay_plan *plan, const struct inlay_work *work, char *to, size_t bytes);
-
-/* Tokens [s, s_end) of sequences [b, b_end), clipped to each sequence: the unit of work of a thread. */
-struct inlay_part {
+struct inlay_plan {
     const struct inlay_work *work;
-    const struct inlay_plan *plan;
-    struct inlay_part_timer *timer;
-    size_t b, b_end, s, s_end;
+    enum inlay_route route;
+    const char *route_reason;
+    struct inlay_position_plan positions;
+    struct inlay_transfers transfers;
+    const char *stores_reason, *prefetch_reason;
+    struct inlay_parts parts;
 };
 
-/* Runs the plan: splits its work into parts for the executor and runs each one's route, in the guarded floating-point
-   environment of its thread. */
-void inlay_plan_run(struct inlay_plan *plan, const inlay_executor *executor);
+/* Returns the plan of a call with rows. `tuned` is null, or what self-tuning found for calls of this size. Changes
+   nothing. */
+struct inlay_plan inlay_make_plan(const struct inlay_work *work, const inlay_executor *executor,
+                                  const struct inlay_tuned *tuned);
 
-/* The routes. Each computes one part by running kernels. */
-void inlay_run_fast(const struct inlay_part *part);
-void inlay_run_general(const struct inlay_part *part);
-void inlay_run_pooled(const struct inlay_part *part);
+/* Prints a plan as text, for inlay_forward_explain(). Null: the output has no rows. */
+void inlay_plan_print(const struct inlay_plan *plan, char *to, size_t bytes);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "layer/plan.h"
+#include "layer/routes.h"
 #include "tile/tile.h"
 
 enum inlay_row_kind {

@@ -170,7 +170,6 @@ inlay_status inlay_validate(struct inlay_work *work, const inlay_layer *layer, c
         return status;
     work->spec = spec;
     work->tokens = &layer->tokens;
-    work->tuner = layer->tuner;
     work->batch = *batch;
     work->batch.length = sequences.length;
     work->out = (unsigned char *)(uintptr_t)out;

@@ -10,14 +10,12 @@
 #include "base/minmax.h"
 #include "table/element.h"
 #include "table/sequences.h"
-#include "tune/tuner.h"
 
 /* out = cast(dropout(norm(row * scale + position + segment))) */
 struct inlay_work {
     const inlay_layer_spec *spec; /* with a tuning. With a sinusoid, its `positions` are the cached rows, and later rows
                                      are computed */
     const inlay_table *tokens;    /* of the spec */
-    struct inlay_tuner *tuner;    /* of the layer; null: no self-tuning */
     inlay_batch batch; /* a copy; length is that of each sequence, or of all tokens with offsets. Without ids, token i
                           uses row i */
     unsigned char *out;

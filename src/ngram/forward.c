@@ -162,15 +162,15 @@ static struct inlay_transfers choose_moves(const struct inlay_ngram_gather *gath
     const inlay_prefetch chosen = gather->tuning.prefetch;
     const bool one_row = tokens == 1 && gather->lookup.columns == 1;
     const struct inlay_kernels *kernels = inlay_dispatch();
-    struct inlay_transfers transfers = {
+    const struct inlay_options options = {.prefetch = one_row                              ? INLAY_PREFETCH_NONE
+                                                      : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
+                                                                                           : chosen};
+    return (struct inlay_transfers){
         .kernels = kernels,
+        .choices = inlay_choose(NULL, &options),
         .narrow_transfers = inlay_transfers_narrow(bytes),
         .stream = inlay_streams(kernels, gather->lookup.stores, &gather->tuning, bytes),
     };
-    inlay_choices_begin(&transfers.choices, one_row                              ? INLAY_PREFETCH_NONE
-                                            : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
-                                                                                 : chosen);
-    return transfers;
 }
 
 inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_batch *batch,

@@ -22,10 +22,10 @@ static uint32_t scaled(uint32_t ticks, uint32_t by, uint32_t per)
     return product < UINT32_MAX / 2 ? (uint32_t)product : UINT32_MAX / 2;
 }
 
-/* For an candidate without all samples: slower than any other. */
+/* For a candidate without all samples: slower than any other. */
 static const uint32_t unknown = UINT32_MAX;
 
-/* Returns the median of an candidate. */
+/* Returns the median of a candidate. */
 static uint32_t median(const struct inlay_candidate *candidate)
 {
     uint32_t sorted[INLAY_TUNE_SAMPLES];
@@ -159,10 +159,10 @@ static inlay_prefetch best_strategy(const struct inlay_choices *choices, bool co
    never in step with the parts of a call, the last of which may be too short for a sample. A call that is timed as a
    whole is slowed by dirty lines the previous call left in cache, so two turns are paired and only the second is a
    sample. */
-static bool is_others_turn(const struct inlay_choices *choices, uint32_t turn, bool lacks_samples)
+static bool is_others_turn(bool whole, uint32_t turn, bool lacks_samples)
 {
     const uint32_t golden = 2654435769U, period = lacks_samples ? INLAY_TUNE_EXPLORE : INLAY_TUNE_RETRY;
-    return (uint32_t)((choices->whole ? turn / 2 : turn) * golden) > UINT32_MAX - UINT32_MAX / period;
+    return (uint32_t)((whole ? turn / 2 : turn) * golden) > UINT32_MAX - UINT32_MAX / period;
 }
 
 /* Returns the strategy of the next part: the best one, or another one that is being tried. */
@@ -174,24 +174,58 @@ static inlay_prefetch next_strategy(const struct inlay_choices *choices, bool co
     /* A trial of the other source tries nothing else with it, but tries each of its strategies at once. */
     if (choices->tries_source)
         return lacks_samples && computes != choices->computes ? other : best_strategy(choices, computes);
-    return is_others_turn(choices, turn, lacks_samples) ? other : best_strategy(choices, computes);
+    return is_others_turn(choices->whole, turn, lacks_samples) ? other : best_strategy(choices, computes);
 }
 
-/* Returns true if this call tries the other source of positions, for all of it or for a quarter. That is frequent until
+/* Returns true if a call tries the other source of positions, for all of it or for a quarter. That is frequent until
    that source's strategies have their samples, once those of the current source do; later it is rare. */
-static bool tries_source(const struct inlay_choices *choices)
+static bool tries_source(const struct inlay_class_state *known, const struct inlay_options *options, bool computes,
+                         bool whole)
 {
-    bool lacks_samples;
-    if (!choices->either)
+    if (!known->tries || (known->lacking[computes] & inlay_prefetchers[options->prefetchers[computes]].mask) != 0)
         return false;
-    other_strategy(choices, choices->computes, &lacks_samples);
-    if (lacks_samples)
-        return false;
-    other_strategy(choices, !choices->computes, &lacks_samples);
-    const uint32_t calls = choices->tuned->calls++;
-    if (choices->whole)
-        return is_others_turn(choices, calls, lacks_samples);
-    return lacks_samples || calls % (INLAY_TUNE_RETRY / 4) == 0;
+    const bool lacks = (known->lacking[!computes] & inlay_prefetchers[options->prefetchers[!computes]].mask) != 0;
+    return whole ? is_others_turn(whole, known->calls, lacks) : lacks || known->calls % (INLAY_TUNE_RETRY / 4) == 0;
+}
+
+struct inlay_choices inlay_choose(const struct inlay_class_state *known, const struct inlay_options *options)
+{
+    if (known != NULL && (options->part_bytes < INLAY_TUNE_MIN_BYTES || (known->fixed && known->samples == 0)))
+        known = NULL;
+    inlay_prefetch prefetch[2];
+    for (int computes = 0; computes < 2; computes++) {
+        const bool has_best = known != NULL && known->best[computes] != INLAY_PREFETCH_AUTOMATIC;
+        prefetch[computes] =
+            inlay_strategy_within(has_best ? known->best[computes] : options->prefetch, options->prefetchers[computes]);
+    }
+    const bool chosen = known != NULL && options->either;
+    const bool computes =
+        chosen && known->computes != COMPUTES_UNKNOWN ? known->computes == COMPUTES_YES : options->computes;
+    /* A quarter of a call that is timed in pieces may try the other source, so it must hold a piece. */
+    const bool whole = known != NULL && options->part_bytes < (options->either ? 8 : 4) * INLAY_TUNE_PART_BYTES;
+    return (struct inlay_choices){
+        .tuned = known != NULL && !known->fixed ? known->class : NULL,
+        .prefetchers = {options->prefetchers[0], options->prefetchers[1]},
+        .prefetch = {prefetch[0], prefetch[1]},
+        .computes = computes,
+        .either = options->either,
+        .picked = known != NULL && known->samples > 0,
+        .chosen = chosen,
+        .whole = whole,
+        .tries_source = chosen && tries_source(known, options, computes, whole),
+    };
+}
+
+void inlay_tuner_start(const struct inlay_choices *choices)
+{
+    struct inlay_class *class = choices->tuned;
+    if (class == NULL)
+        return;
+    for (int computes = 0; computes < 2; computes++)
+        class->best[computes] = choices->prefetch[computes];
+    if (class->computes == COMPUTES_UNKNOWN)
+        class->computes = choices->computes ? COMPUTES_YES : COMPUTES_NO;
+    class->calls += choices->either;
 }
 
 static size_t class_of(size_t bytes, bool lone)
@@ -200,34 +234,18 @@ static size_t class_of(size_t bytes, bool lone)
     return (bytes < 2 * mib ? 0 : bytes < 16 * mib ? 1 : 2) + (lone ? 3 : 0);
 }
 
-bool inlay_tuner_join(struct inlay_tuner *tuner, size_t bytes, size_t part_bytes, bool lone,
-                      struct inlay_choices *choices)
+static struct inlay_class_state state_of(struct inlay_class *class, bool fixed, bool begins)
 {
-    if (tuner == NULL || part_bytes < INLAY_TUNE_MIN_BYTES)
-        return false;
-    struct inlay_class *class = &tuner->classes[class_of(bytes, lone)];
-    const bool known = class->samples > 0;
-    if (tuner->fixed && !known)
-        return false;
-    choices->tuned = class;
-    choices->chosen = choices->either;
-    /* A quarter of a call that is timed in pieces may try the other source, so it must hold a piece. */
-    choices->whole = part_bytes < (choices->either ? 8 : 4) * INLAY_TUNE_PART_BYTES;
+    struct inlay_class_state state = {.class = class, .fixed = fixed, .tries = begins && !fixed};
+    state.samples = class->samples;
+    state.computes = class->computes;
+    state.calls = class->calls;
     for (int computes = 0; computes < 2; computes++) {
-        if (class->best[computes] != INLAY_PREFETCH_AUTOMATIC)
-            choices->prefetch[computes] = best_strategy(choices, computes);
-        if (!tuner->fixed)
-            class->best[computes] = choices->prefetch[computes];
+        state.best[computes] = (inlay_prefetch) class->best[computes];
+        for (unsigned i = INLAY_PREFETCH_NONE; i < INLAY_STRATEGIES; i++)
+            state.lacking[computes] |= (uint32_t)(class->candidates[computes][i].count < INLAY_TUNE_SAMPLES) << i;
     }
-    const uint32_t source = class->computes;
-    if (source != COMPUTES_UNKNOWN)
-        choices->computes = choices->either ? source == COMPUTES_YES : choices->computes;
-    else if (!tuner->fixed)
-        class->computes = choices->computes ? COMPUTES_YES : COMPUTES_NO;
-    choices->tries_source = !tuner->fixed && tries_source(choices);
-    if (tuner->fixed)
-        choices->tuned = NULL;
-    return known;
+    return state;
 }
 
 /* ---- Parts of calls --------------------------------------------------------------------------------------------- */
@@ -300,28 +318,35 @@ static inlay_stores faster_stores(const struct inlay_store_trials *store_trials)
     return is_faster(streamed, cached) ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;
 }
 
-struct inlay_store_trial_call inlay_store_trial_begin(struct inlay_tuner *tuner, size_t bytes, bool streams)
+static struct inlay_store_trial_call begin_store_trial(struct inlay_tuner *tuner, size_t bytes, bool begins)
 {
     /* The current ones, then the others, then the faster ones for a long time, then again. */
     enum { TIMED_CALLS = 2 * INLAY_STORE_TRIAL_CALLS, SETTLED_CALLS = 1024 };
     const size_t log2 = 63 - (size_t)__builtin_clzll(bytes);
     struct inlay_store_trials *store_trials =
         &tuner->store_trials[inlay_min(log2 - INLAY_STORE_TRIAL_MIN_LOG2, INLAY_TUNING_OUTPUT_CLASSES - 1)];
-    const uint32_t index = tuner->fixed ? TIMED_CALLS : store_trials->calls++ % (TIMED_CALLS + SETTLED_CALLS);
-    const bool timed = index < TIMED_CALLS, others = timed && index >= INLAY_STORE_TRIAL_CALLS;
-    const uint32_t stores = store_trials->stores;
-    if (stores != INLAY_STORES_AUTOMATIC)
-        streams = stores == INLAY_STORES_STREAMED;
+    const inlay_stores stores = (inlay_stores)store_trials->stores;
+    const bool settled = tuner->fixed || (!begins && stores != INLAY_STORES_AUTOMATIC);
+    const uint32_t index = settled ? TIMED_CALLS : begins ? store_trials->calls++ % (TIMED_CALLS + SETTLED_CALLS) : 0;
+    const bool timed = index < TIMED_CALLS;
     return (struct inlay_store_trial_call){
-        .tuner = tuner,
         .store_trials = store_trials,
         .bytes = bytes,
         .index = index,
+        .stores = stores,
         .timed = timed,
-        .chosen = stores != INLAY_STORES_AUTOMATIC,
-        .streams = streams != others,
-        .begin = timed ? inlay_ticks() : 0,
+        .others = timed && index >= INLAY_STORE_TRIAL_CALLS,
+        .begin = timed && begins ? inlay_ticks() : 0,
     };
+}
+
+void inlay_tuner_ask(struct inlay_tuner *tuner, size_t bytes, bool tunes_stores, bool begins, struct inlay_tuned *tuned)
+{
+    *tuned = (struct inlay_tuned){0};
+    for (int lone = 0; lone < 2; lone++)
+        tuned->classes[lone] = state_of(&tuner->classes[class_of(bytes, lone == 1)], tuner->fixed, begins);
+    if (tunes_stores && bytes >> INLAY_STORE_TRIAL_MIN_LOG2 != 0)
+        tuned->stores = begin_store_trial(tuner, bytes, begins);
 }
 
 /* Reads pieces of an output, a byte of each cache line, as the consumer will read all of it. Returns the ticks per MiB.
@@ -341,11 +366,12 @@ static uint32_t reading_ticks_per_mib(const struct inlay_written *output)
     return ticks_per_mib(inlay_ticks() - begin, INLAY_STORE_TRIAL_PIECES * rows * row_bytes);
 }
 
-void inlay_store_trial_end(const struct inlay_store_trial_call *call, const struct inlay_written *output)
+void inlay_store_trial_end(struct inlay_tuner *tuner, const struct inlay_store_trial_call *call, bool streamed,
+                           const struct inlay_written *output)
 {
     const uint64_t ticks = inlay_ticks() - call->begin;
     if (call->index % INLAY_STORE_TRIAL_CALLS >= INLAY_STORE_TRIAL_SKIPPED)
-        add_sample(&call->store_trials->candidates[call->streams],
+        add_sample(&call->store_trials->candidates[streamed],
                    ticks_per_mib(ticks, call->bytes) + reading_ticks_per_mib(output));
     if (call->index < 2 * INLAY_STORE_TRIAL_CALLS - 1)
         return;
@@ -355,13 +381,14 @@ void inlay_store_trial_end(const struct inlay_store_trial_call *call, const stru
     else
         call->store_trials->stores = faster;
     /* The fastest prefetch was found with the previous stores, which this call doesn't use. */
-    const bool changed = faster == (call->streams ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED);
+    const bool changed = faster == (streamed ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED);
     for (int lone = 0; lone < 2 && changed; lone++)
         for (int computes = 0; computes < 2; computes++)
-            forget_others(&call->tuner->classes[class_of(call->bytes, lone == 1)], computes == 1);
+            forget_others(&tuner->classes[class_of(call->bytes, lone == 1)], computes == 1);
 }
 
-/* ---- What was learned -------------------------------------------------------------------------------------------- */
+/* ---- The state of self-tuning ---------------------------------------------------------------------------------------
+ */
 
 void inlay_tuner_begin(struct inlay_tuner *tuner, const inlay_tuning_state *state)
 {

@@ -57,31 +57,68 @@ struct inlay_tuner {
     bool fixed; /* keeps the initial settings and times nothing */
 };
 
-/* The choices of a call and their initial values. */
+/* A call whose stores are tuned. Zero: it isn't. */
+struct inlay_store_trial_call {
+    struct inlay_store_trials *store_trials;
+    size_t bytes;
+    uint32_t index;
+    inlay_stores stores; /* the faster ones; INLAY_STORES_AUTOMATIC: not known yet */
+    bool timed;          /* must be ended */
+    bool others;         /* uses the other ones, to time them */
+    uint64_t begin;
+};
+
+/* What a tuner knows about a class of calls. */
+struct inlay_class_state {
+    struct inlay_class *class;
+    bool fixed;               /* the tuner times nothing */
+    bool tries;               /* the call may try another source of positions */
+    uint32_t samples;         /* 0: nothing is known */
+    inlay_prefetch best[2];   /* of each source of positions; INLAY_PREFETCH_AUTOMATIC: not known */
+    uint32_t lacking[2];      /* the strategies of each that lack samples, one bit each */
+    uint32_t computes, calls; /* as in struct inlay_class */
+};
+
+/* What a tuner knows when a call is planned, read once. */
+struct inlay_tuned {
+    struct inlay_class_state classes[2]; /* for sequences that run together, and one by one */
+    struct inlay_store_trial_call stores;
+};
+
+/* Reads what the tuner knows about calls that write `bytes`, which are at least INLAY_TUNE_MIN_BYTES. If `begins`, the
+   call will run: its stores are timed if it is its turn, and it may try other choices. `tunes_stores`: it can use both
+   kinds of stores. */
+void inlay_tuner_ask(struct inlay_tuner *tuner, size_t bytes, bool tunes_stores, bool begins,
+                     struct inlay_tuned *tuned);
+
+/* What a call can do, and what it does without self-tuning. */
+struct inlay_options {
+    enum inlay_prefetcher prefetchers[2]; /* with positions that are read, and computed */
+    inlay_prefetch prefetch;
+    bool computes;     /* positions are computed */
+    bool either;       /* they could be read as well */
+    size_t part_bytes; /* written by each part of the call; read only with self-tuning */
+};
+
+/* The choices of a call: its options, with what self-tuning found and wants to try. */
 struct inlay_choices {
     struct inlay_class *tuned;            /* null: `computes` and `prefetch` are fixed */
-    enum inlay_prefetcher prefetchers[2]; /* with positions that are read, and computed */
+    enum inlay_prefetcher prefetchers[2]; /* of the options */
     inlay_prefetch prefetch[2];           /* initial strategy of each, which its prefetcher supports */
     bool computes;                        /* positions are computed */
-    bool either;                          /* they could be read as well */
-    bool chosen;                          /* the layer chooses between both, not compute_bytes */
+    bool either;                          /* of the options */
+    bool picked;                          /* by self-tuning, not by default */
+    bool chosen;                          /* self-tuning chooses the source of positions, not compute_bytes */
     bool whole;                           /* each part of the call is timed as a whole */
     bool tries_source;                    /* a quarter of the call, or all of a call that is timed as a whole, uses the
                                              other source of positions, to be timed */
 };
 
-/* Lets a call take part in self-tuning if its size permits: it writes `bytes`, part_bytes of them in each part. `lone`:
-   its sequences run one by one, since their sinusoids are computed or could be. Returns true if the call starts with
-   the state of self-tuning. */
-bool inlay_tuner_join(struct inlay_tuner *tuner, size_t bytes, size_t part_bytes, bool lone,
-                      struct inlay_choices *choices);
+/* Chooses. `known` is null, or the state of the call's class. Changes nothing. */
+struct inlay_choices inlay_choose(const struct inlay_class_state *known, const struct inlay_options *options);
 
-/* Sets the initial strategy of a call, or the nearest one that it supports. */
-static inline void inlay_choices_begin(struct inlay_choices *choices, inlay_prefetch prefetch)
-{
-    for (int computes = 0; computes < 2; computes++)
-        choices->prefetch[computes] = inlay_strategy_within(prefetch, choices->prefetchers[computes]);
-}
+/* Starts a call that takes part in self-tuning. */
+void inlay_tuner_start(const struct inlay_choices *choices);
 
 /* Starts with the state of another layer. */
 void inlay_tuner_begin(struct inlay_tuner *tuner, const inlay_tuning_state *state);
@@ -153,18 +190,6 @@ enum { INLAY_STORE_TRIAL_CALLS = 8, INLAY_STORE_TRIAL_SKIPPED = 3 };
 /* Smaller outputs are never streamed: the consumer finds them in the cache of any CPU. */
 enum { INLAY_STORE_TRIAL_MIN_LOG2 = 22 };
 
-/* A call whose stores are tuned. */
-struct inlay_store_trial_call {
-    struct inlay_tuner *tuner;
-    struct inlay_store_trials *store_trials;
-    size_t bytes;
-    uint32_t index;
-    bool streams;
-    bool timed;  /* must be ended */
-    bool chosen; /* the faster stores are known */
-    uint64_t begin;
-};
-
 /* The output of a timed call is read in evenly spaced pieces, to estimate how long its consumer will wait. */
 enum { INLAY_STORE_TRIAL_PIECES = 8, INLAY_STORE_TRIAL_PIECE_BYTES = 32 * 1024 };
 
@@ -174,7 +199,6 @@ struct inlay_written {
     size_t rows, row_bytes, stride_bytes;
 };
 
-/* Chooses the stores of a call of at least 2^INLAY_STORE_TRIAL_MIN_LOG2 bytes and starts timing it. `streams`: the
-   choice without self-tuning. */
-struct inlay_store_trial_call inlay_store_trial_begin(struct inlay_tuner *tuner, size_t bytes, bool streams);
-void inlay_store_trial_end(const struct inlay_store_trial_call *call, const struct inlay_written *output);
+/* Ends the call of a timed trial that used non-temporal stores, or cached ones. */
+void inlay_store_trial_end(struct inlay_tuner *tuner, const struct inlay_store_trial_call *call, bool streamed,
+                           const struct inlay_written *output);

@@ -38,17 +38,27 @@ struct spent {
 enum { LEFT_BEHIND_BYTES = 96 * KIB };
 static uint64_t left_behind = 20000;
 
+static struct inlay_choices choose(struct inlay_tuner *tuner, size_t bytes, bool lone,
+                                   const struct inlay_options *options)
+{
+    struct inlay_tuned tuned;
+    inlay_tuner_ask(tuner, bytes, false, true, &tuned);
+    return inlay_choose(&tuned.classes[lone], options);
+}
+
 /* Runs a call of `bytes` like routes do: block by block, with the last quarter, or all but the first, from the other
    source of positions if the choices say so. */
 static struct spent run_call(struct inlay_tuner *tuner, const struct costs *costs, size_t bytes, bool lone,
-                             struct inlay_choices choices, inlay_prefetch expected)
+                             struct inlay_options options, inlay_prefetch expected)
 {
     static int in_use = -1;
     static size_t since = 0;
     struct inlay_part_timer timer;
     struct spent spent = {.bytes = bytes};
     const uint64_t begin = fake_time;
-    inlay_tuner_join(tuner, bytes, bytes, lone, &choices);
+    options.part_bytes = bytes;
+    const struct inlay_choices choices = choose(tuner, bytes, lone, &options);
+    inlay_tuner_start(&choices);
     inlay_part_timer_begin(&timer, &choices);
     const size_t first = !choices.tries_source || choices.whole ? bytes : choices.computes ? bytes / 4 : bytes / 4 * 3;
     for (size_t at = 0; at < bytes; at += BLOCK) {
@@ -73,12 +83,12 @@ static struct spent run_call(struct inlay_tuner *tuner, const struct costs *cost
     return spent;
 }
 
-static struct inlay_choices choices_of(inlay_prefetch prefetch, bool computes, bool either)
+static struct inlay_options options_of(inlay_prefetch prefetch, bool computes, bool either)
 {
-    struct inlay_choices choices = {
-        .prefetchers = {INLAY_PREFETCHER_ROWS, INLAY_PREFETCHER_SINUSOIDS}, .computes = computes, .either = either};
-    inlay_choices_begin(&choices, prefetch);
-    return choices;
+    return (struct inlay_options){.prefetchers = {INLAY_PREFETCHER_ROWS, INLAY_PREFETCHER_SINUSOIDS},
+                                  .prefetch = prefetch,
+                                  .computes = computes,
+                                  .either = either};
 }
 
 /* Every strategy takes 1.4 times as long as `best`. */
@@ -124,14 +134,14 @@ START_TEST(the_fastest_is_found)
         for (int best = INLAY_PREFETCH_NONE; best < INLAY_STRATEGIES; best++) {
             struct inlay_tuner *tuner = new_tuner();
             const struct costs costs = costs_with((inlay_prefetch)best, false);
-            const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
+            const struct inlay_options options = options_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
             for (size_t bytes = 0; bytes < 512 * MIB; bytes += sizes[s])
-                run_call(tuner, &costs, sizes[s], false, choices, INLAY_PREFETCH_L2_LINE_AHEAD_8);
+                run_call(tuner, &costs, sizes[s], false, options, INLAY_PREFETCH_L2_LINE_AHEAD_8);
             const inlay_tuning_state state = state_of(tuner);
             EXPECT(state.prefetch[s] == best, "class %zu: %d was chosen, %d is best", s, state.prefetch[s], best);
             struct spent last = {0};
             for (int call = 0; call < 512; call++) {
-                const struct spent spent = run_call(tuner, &costs, sizes[s], false, choices, (inlay_prefetch)best);
+                const struct spent spent = run_call(tuner, &costs, sizes[s], false, options, (inlay_prefetch)best);
                 last.bytes += spent.bytes;
                 last.others += spent.others;
             }
@@ -149,10 +159,10 @@ START_TEST(trying_has_a_bound)
     for (size_t s = 0; s < 3; s++) {
         struct inlay_tuner *tuner = new_tuner();
         const struct costs costs = costs_with(INLAY_PREFETCH_L2_LINE_AHEAD_8, false);
-        const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
+        const struct inlay_options options = options_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
         size_t others = 0, bytes = 0;
         while (bytes < 64 * MIB) {
-            others += run_call(tuner, &costs, sizes[s], false, choices, INLAY_PREFETCH_L2_LINE_AHEAD_8).others;
+            others += run_call(tuner, &costs, sizes[s], false, options, INLAY_PREFETCH_L2_LINE_AHEAD_8).others;
             bytes += sizes[s];
         }
         EXPECT(others * 4 <= bytes, "class %zu: %zu of %zu bytes tried other strategies", s, others, bytes);
@@ -161,7 +171,7 @@ START_TEST(trying_has_a_bound)
         tuner = new_tuner();
         uint64_t first_ten = 0;
         for (int call = 0; call < 10; call++)
-            first_ten += run_call(tuner, &costs, sizes[s], false, choices, INLAY_PREFETCH_L2_LINE_AHEAD_8).ticks;
+            first_ten += run_call(tuner, &costs, sizes[s], false, options, INLAY_PREFETCH_L2_LINE_AHEAD_8).ticks;
         EXPECT(first_ten <= 10 * sizes[s] * 115 / 100, "class %zu: the first ten calls took %.3f of settled ones", s,
                (double)first_ten / (10 * (double)sizes[s]));
         free_tuner(tuner);
@@ -178,7 +188,7 @@ START_TEST(a_change_is_followed)
         struct costs text = costs_with(INLAY_PREFETCH_NONE, false);
         for (int i = 0; i < INLAY_STRATEGIES; i++)
             text.of[0][i] /= 3;
-        const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
+        const struct inlay_options options = options_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
         const struct {
             const struct costs *costs;
             inlay_prefetch best;
@@ -186,7 +196,7 @@ START_TEST(a_change_is_followed)
             {&uniform, INLAY_PREFETCH_L2_BLOCKS}, {&text, INLAY_PREFETCH_NONE}, {&uniform, INLAY_PREFETCH_L2_BLOCKS}};
         for (size_t phase = 0; phase < 3; phase++) {
             for (size_t bytes = 0; bytes < 512 * MIB; bytes += sizes[s])
-                run_call(tuner, phases[phase].costs, sizes[s], false, choices, phases[phase].best);
+                run_call(tuner, phases[phase].costs, sizes[s], false, options, phases[phase].best);
             const inlay_tuning_state state = state_of(tuner);
             EXPECT(state.prefetch[s] == phases[phase].best, "class %zu, phase %zu: %d is not the best", s, phase,
                    state.prefetch[s]);
@@ -196,7 +206,7 @@ START_TEST(a_change_is_followed)
             const inlay_prefetch best = i == 0 ? INLAY_PREFETCH_L1_LINE_AHEAD_2 : INLAY_PREFETCH_L2_BLOCKS;
             const struct costs other = costs_with(best, false);
             for (size_t bytes = 0; bytes < (size_t)8192 * MIB; bytes += sizes[s])
-                run_call(tuner, &other, sizes[s], false, choices, best);
+                run_call(tuner, &other, sizes[s], false, options, best);
             const inlay_tuning_state state = state_of(tuner);
             EXPECT(state.prefetch[s] == best, "class %zu: %d was kept", s, state.prefetch[s]);
         }
@@ -208,7 +218,7 @@ START_TEST(a_change_is_followed)
             for (int other = 0; other < INLAY_STRATEGIES; other++)
                 near.of[0][other] = other == (int)best ? 1000 : 1150;
             for (size_t bytes = 0; bytes < (size_t)8192 * MIB; bytes += sizes[s])
-                run_call(tuner, &near, sizes[s], false, choices, best);
+                run_call(tuner, &near, sizes[s], false, options, best);
             const inlay_tuning_state state = state_of(tuner);
             EXPECT(state.prefetch[s] == best, "class %zu, nearly as fast: %d was kept", s, state.prefetch[s]);
         }
@@ -226,9 +236,9 @@ START_TEST(the_faster_source_is_found)
             const bool faster = cases & 1, prior = cases >> 1;
             const inlay_prefetch best = faster ? INLAY_PREFETCH_L1_LINE_AHEAD_2 : INLAY_PREFETCH_L2_ROW_AHEAD_16;
             const struct costs costs = costs_with(best, faster);
-            const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_LINE_AHEAD_2, prior, true);
+            const struct inlay_options options = options_of(INLAY_PREFETCH_L2_LINE_AHEAD_2, prior, true);
             for (size_t bytes = 0; bytes < 1024 * MIB; bytes += sizes[s])
-                run_call(tuner, &costs, sizes[s], true, choices, best);
+                run_call(tuner, &costs, sizes[s], true, options, best);
             const inlay_tuning_state state = state_of(tuner);
             EXPECT(state.computes[3 + s] == faster, "class %zu from %d: computes %d", s, prior, state.computes[3 + s]);
             EXPECT(state.prefetch[3 + s] == best, "class %zu from %d: %d", s, prior, state.prefetch[3 + s]);
@@ -243,11 +253,11 @@ START_TEST(small_differences_do_not_count)
     struct inlay_tuner *tuner = new_tuner();
     struct costs costs;
     struct random random = {3};
-    const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
+    const struct inlay_options options = options_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
     for (int call = 0; call < 200; call++) {
         for (int i = 0; i < INLAY_STRATEGIES; i++)
             costs.of[0][i] = costs.of[1][i] = 1000 + random_below(&random, 20);
-        run_call(tuner, &costs, 32 * MIB, false, choices, INLAY_PREFETCH_L2_LINE_AHEAD_8);
+        run_call(tuner, &costs, 32 * MIB, false, options, INLAY_PREFETCH_L2_LINE_AHEAD_8);
     }
     const inlay_tuning_state state = state_of(tuner);
     EXPECT(state.prefetch[2] == INLAY_PREFETCH_L2_LINE_AHEAD_8, "%d took the place of the first", state.prefetch[2]);
@@ -260,7 +270,7 @@ START_TEST(load_does_not_count)
 {
     for (size_t s = 0; s < 3; s++) {
         struct inlay_tuner *tuner = new_tuner();
-        const struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
+        const struct inlay_options options = options_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, false, false);
         struct random random = {5};
         struct spent all = {0};
         for (int phase = 0; phase < 400; phase++) {
@@ -269,7 +279,7 @@ START_TEST(load_does_not_count)
             for (int i = 0; i < INLAY_STRATEGIES; i++)
                 costs.of[0][i] = costs.of[1][i] = load * (i == INLAY_PREFETCH_LINES ? 100 : 108) / 100;
             for (size_t bytes = 0; bytes < 64 * MIB; bytes += sizes[s]) {
-                const struct spent spent = run_call(tuner, &costs, sizes[s], false, choices, INLAY_PREFETCH_LINES);
+                const struct spent spent = run_call(tuner, &costs, sizes[s], false, options, INLAY_PREFETCH_LINES);
                 all.bytes += phase < 16 ? 0 : spent.bytes;
                 all.others += phase < 16 ? 0 : spent.others;
             }
@@ -287,12 +297,11 @@ START_TEST(only_what_a_loop_can_do)
     for (int prefetcher = INLAY_PREFETCHER_NONE; prefetcher <= INLAY_PREFETCHER_SINUSOIDS; prefetcher++) {
         struct inlay_tuner *tuner = new_tuner();
         const struct costs costs = costs_with(INLAY_PREFETCH_L2_ROW_AHEAD_16, false);
-        struct inlay_choices choices = choices_of(INLAY_PREFETCH_L2_ROW_AHEAD_16, false, false);
-        choices.prefetchers[0] = (enum inlay_prefetcher)prefetcher;
-        inlay_choices_begin(&choices, INLAY_PREFETCH_L2_ROW_AHEAD_16);
+        struct inlay_options options = options_of(INLAY_PREFETCH_L2_ROW_AHEAD_16, false, false);
+        options.prefetchers[0] = (enum inlay_prefetcher)prefetcher;
         const uint32_t can = inlay_prefetchers[prefetcher].mask;
         for (int call = 0; call < 30; call++)
-            run_call(tuner, &costs, 32 * MIB, false, choices, INLAY_PREFETCH_NONE);
+            run_call(tuner, &costs, 32 * MIB, false, options, INLAY_PREFETCH_NONE);
         for (int i = 0; i < INLAY_STRATEGIES; i++) {
             const uint32_t count = tuner->classes[2].candidates[0][i].count;
             EXPECT((count > 0) == (can >> i & 1), "prefetcher %d, strategy %d: %u samples", prefetcher, i, count);
@@ -307,8 +316,8 @@ START_TEST(small_calls_are_not_timed)
     struct inlay_tuner *tuner = new_tuner();
     const struct costs costs = costs_with(INLAY_PREFETCH_NONE, false);
     for (int call = 0; call < 1000; call++) {
-        const struct inlay_choices choices = choices_of(INLAY_PREFETCH_LINES, false, false);
-        const struct spent spent = run_call(tuner, &costs, 192 * KIB, false, choices, INLAY_PREFETCH_LINES);
+        const struct inlay_options options = options_of(INLAY_PREFETCH_LINES, false, false);
+        const struct spent spent = run_call(tuner, &costs, 192 * KIB, false, options, INLAY_PREFETCH_LINES);
         EXPECT(spent.others == 0, "a small call tried another strategy");
     }
     const inlay_tuning_state state = state_of(tuner);
@@ -327,8 +336,9 @@ START_TEST(parts_count_and_not_the_call)
     } cases[] = {{128 * KIB, false, false}, {256 * KIB, true, true}, {1 * MIB, true, true}, {2 * MIB, true, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct inlay_tuner *tuner = new_tuner();
-        struct inlay_choices choices = choices_of(INLAY_PREFETCH_NONE, false, false);
-        inlay_tuner_join(tuner, 8 * MIB, cases[i].part_bytes, false, &choices);
+        struct inlay_options options = options_of(INLAY_PREFETCH_NONE, false, false);
+        options.part_bytes = cases[i].part_bytes;
+        const struct inlay_choices choices = choose(tuner, 8 * MIB, false, &options);
         EXPECT((choices.tuned != NULL) == cases[i].tuned && choices.whole == cases[i].whole, "parts of %zu bytes",
                cases[i].part_bytes);
         free_tuner(tuner);
@@ -342,7 +352,7 @@ START_TEST(computed_positions_are_given_on)
     struct inlay_tuner *tuner = new_tuner();
     const struct costs costs = costs_with(INLAY_PREFETCH_L1_LINE_AHEAD_2, true);
     for (int c = 0; c < 20; c++)
-        run_call(tuner, &costs, 8 * MIB, true, choices_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, true, false),
+        run_call(tuner, &costs, 8 * MIB, true, options_of(INLAY_PREFETCH_L2_LINE_AHEAD_8, true, false),
                  INLAY_PREFETCH_NONE);
     const inlay_tuning_state state = state_of(tuner);
     EXPECT(state.prefetch[4] == INLAY_PREFETCH_L1_LINE_AHEAD_2 && state.computes[4] == 1, "%d, %d", state.prefetch[4],
@@ -360,10 +370,10 @@ START_TEST(choices_a_loop_cannot_use_are_timed_again)
         state.prefetch[i] = INLAY_PREFETCH_L2_LINE_AHEAD_8;
     inlay_tuner_begin(tuner, &state);
     const struct costs costs = costs_with(INLAY_PREFETCH_NONE, false);
-    struct inlay_choices choices = {.prefetchers = {INLAY_PREFETCHER_NONE, INLAY_PREFETCHER_SINUSOIDS}};
-    inlay_choices_begin(&choices, INLAY_PREFETCH_LINES);
+    const struct inlay_options options = {.prefetchers = {INLAY_PREFETCHER_NONE, INLAY_PREFETCHER_SINUSOIDS},
+                                          .prefetch = INLAY_PREFETCH_LINES};
     for (int c = 0; c < 20; c++)
-        run_call(tuner, &costs, 8 * MIB, false, choices, INLAY_PREFETCH_NONE);
+        run_call(tuner, &costs, 8 * MIB, false, options, INLAY_PREFETCH_NONE);
     EXPECT(state_of(tuner).prefetch[1] == INLAY_PREFETCH_NONE, "strategy %d", state_of(tuner).prefetch[1]);
     free_tuner(tuner);
 }
@@ -375,12 +385,28 @@ END_TEST
 static const unsigned char row_of_zeros[4096];
 static const struct inlay_written written = {row_of_zeros, 40 * MIB / sizeof row_of_zeros, sizeof row_of_zeros, 0};
 
+/* A call of `bytes` that uses non-temporal stores by default if it `streams`. */
+struct trial {
+    struct inlay_tuner *tuner;
+    struct inlay_store_trial_call call;
+    bool streams;
+};
+
+static struct trial begin_trial(struct inlay_tuner *tuner, size_t bytes, bool streams)
+{
+    struct inlay_tuned tuned;
+    inlay_tuner_ask(tuner, bytes, true, true, &tuned);
+    if (tuned.stores.stores != INLAY_STORES_AUTOMATIC)
+        streams = tuned.stores.stores == INLAY_STORES_STREAMED;
+    return (struct trial){tuner, tuned.stores, streams != tuned.stores.others};
+}
+
 /* Ends a call that took `ticks`, with `reading` ticks to read the pieces of the output. */
-static void end_trial_call(const struct inlay_store_trial_call *call, uint64_t ticks, uint64_t reading)
+static void end_trial(const struct trial *trial, uint64_t ticks, uint64_t reading)
 {
     fake_time += ticks - reading;
     fake_step = reading;
-    inlay_store_trial_end(call, &written);
+    inlay_store_trial_end(trial->tuner, &trial->call, trial->streams, &written);
     fake_step = 0;
 }
 
@@ -403,16 +429,16 @@ START_TEST(stores_are_tuned_by_whole_calls)
         struct inlay_tuner *tuner = new_tuner();
         size_t streamed = 0;
         for (int c = 0; c < 100; c++) {
-            const struct inlay_store_trial_call call = inlay_store_trial_begin(tuner, 40 * MIB, first);
+            const struct trial trial = begin_trial(tuner, 40 * MIB, first);
             static bool before;
             /* Dirty lines from the other kind of stores slow down the first calls of the next. */
             const uint64_t ticks =
-                (call.streams ? cases[i].streamed : cases[i].cached) * (call.streams != before ? 3 : 1);
-            before = call.streams;
-            if (call.timed)
-                end_trial_call(&call, ticks, call.streams ? cases[i].streamed_reading : cases[i].cached_reading);
-            EXPECT(c >= 16 || call.streams == ((c < 8) == first), "the other stores come last");
-            streamed += c >= 16 && call.streams;
+                (trial.streams ? cases[i].streamed : cases[i].cached) * (trial.streams != before ? 3 : 1);
+            before = trial.streams;
+            if (trial.call.timed)
+                end_trial(&trial, ticks, trial.streams ? cases[i].streamed_reading : cases[i].cached_reading);
+            EXPECT(c >= 16 || trial.streams == ((c < 8) == first), "the other stores come last");
+            streamed += c >= 16 && trial.streams;
         }
         EXPECT(streamed == (cases[i].streams ? 84U : 0U), "%zu of 84 calls were streamed in case %zu", streamed, i);
         EXPECT(state_of(tuner).stores[3] == (cases[i].streams ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED),
@@ -436,8 +462,8 @@ START_TEST(outputs_are_read_within_their_bounds)
         const struct inlay_written output = {arena_place(&arena, bytes, AT_END, 0), cases[i].rows, cases[i].row_bytes,
                                              cases[i].stride_bytes};
         for (int c = 0; c < 2 * INLAY_STORE_TRIAL_CALLS; c++) {
-            const struct inlay_store_trial_call call = inlay_store_trial_begin(tuner, 4 * MIB, false);
-            inlay_store_trial_end(&call, &output);
+            const struct trial trial = begin_trial(tuner, 4 * MIB, false);
+            inlay_store_trial_end(tuner, &trial.call, trial.streams, &output);
         }
         EXPECT(state_of(tuner).stores[0] == INLAY_STORES_CACHED, "stores %d", state_of(tuner).stores[0]);
         free_tuner(tuner);
@@ -450,17 +476,17 @@ END_TEST
 START_TEST(stores_need_enough_calls)
 {
     struct inlay_tuner *tuner = new_tuner();
-    struct inlay_store_trial_call calls[16];
+    struct trial trials[16];
     for (int c = 0; c < 16; c++)
-        calls[c] = inlay_store_trial_begin(tuner, 40 * MIB, true);
+        trials[c] = begin_trial(tuner, 40 * MIB, true);
     for (int c = 0; c < 16; c++) {
-        fake_time += calls[c].streams ? 1000 : 2000;
+        fake_time += trials[c].streams ? 1000 : 2000;
         if (c != 12)
-            inlay_store_trial_end(&calls[c], &written);
+            inlay_store_trial_end(tuner, &trials[c].call, trials[c].streams, &written);
     }
     EXPECT(state_of(tuner).stores[3] == INLAY_STORES_AUTOMATIC, "decided too early");
-    const struct inlay_store_trial_call again = inlay_store_trial_begin(tuner, 40 * MIB, true);
-    EXPECT(again.timed && again.streams, "not timed again");
+    const struct trial again = begin_trial(tuner, 40 * MIB, true);
+    EXPECT(again.call.timed && again.streams, "not timed again");
     free_tuner(tuner);
 }
 END_TEST
