@@ -165,7 +165,7 @@ static inlay_status compute_gather(struct inlay_ggml_state *state, const struct 
     const inlay_table view =
         inlay_table_view(elements[table->type], table->data, (size_t)table->ne[1], (size_t)table->ne[0], table->nb[1]);
     inlay_executor executor;
-    inlay_fault fault = {.sequence = 0};
+    inlay_fault fault = {0};
     if (table->data == NULL || ids->data == NULL || node->data == NULL) {
         inlay_ggml_log(GGML_LOG_LEVEL_ERROR, "%s: %s, %s or the output is not allocated", node->name, table->name,
                        ids->name);

@@ -66,7 +66,7 @@ static void answer(const struct server *server, const char *line, int64_t *ids, 
     /* If requests are queued, call inlay_file_prefetch() when one arrives. */
     inlay_batch batch = inlay_batch_i64(ids, 1, (size_t)n, server->start);
     inlay_file_read reading;
-    inlay_fault fault = {0, 0, 0};
+    inlay_fault fault = {0};
     inlay_file_read_begin(server->file, table, ids, INLAY_ID_I64, (size_t)n, &reading);
     inlay_status status = inlay_forward(server->layer, &batch, out, table->dim * sizeof *out, NULL, &fault);
     inlay_file_read_end(server->file, &reading);

@@ -107,15 +107,18 @@ static bool check_demanded(const struct inlay_layer_builder *builder)
 static bool finish(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
-    inlay_status made = inlay_layer_create(&layer->spec, NULL, &layer->layer);
+    inlay_fault fault;
+    inlay_status made = inlay_layer_spec_check(&layer->spec, &fault);
+    if (made == INLAY_OK)
+        made = inlay_layer_create(&layer->spec, NULL, &layer->layer);
     if (made == INLAY_ERROR_NO_MEMORY)
         return inlay_file_fail_memory(builder->error, NULL);
     if (made == INLAY_ERROR_ID)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, NULL, builder->found.names->mapping,
                                "a value of the mapping is no row of the table");
     if (made != INLAY_OK)
-        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, builder->tokens_name, "%s",
-                               inlay_status_string(made));
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, builder->tokens_name, "%s: %s",
+                               fault.field, fault.reason);
     return true;
 }
 

@@ -60,14 +60,18 @@ typedef enum inlay_status {
 INLAY_API const char *inlay_status_string(inlay_status status);
 
 /**
- * Locates the first bad id, position, segment id or offset. Written only if the function returns INLAY_ERROR_ID,
- * INLAY_ERROR_POSITION, INLAY_ERROR_SEGMENT, INLAY_ERROR_OFFSETS or INLAY_ERROR_HISTORY.
+ * Why a call failed. `field` and `reason` are static strings, written with every error about an argument. Print them as
+ * "field: reason", e.g. "gamma: needs a norm". The others locate the first bad id, position, segment id or offset. They
+ * are written only with INLAY_ERROR_ID, INLAY_ERROR_POSITION, INLAY_ERROR_SEGMENT, INLAY_ERROR_OFFSETS or
+ * INLAY_ERROR_HISTORY.
  */
 typedef struct inlay_fault {
-    size_t sequence; /**< index of the sequence in the batch; 0 for operations without a batch */
-    size_t token;    /**< index of the token in its sequence, of the id in its history, or of the element in a list [n];
-                          0 for offsets, history lengths and numbers of accepted tokens */
-    int64_t value;   /**< the offending value; 0 for a real-valued position */
+    const char *field;  /**< the argument at fault, or the field of its struct */
+    const char *reason; /**< the rule that it breaks, or inlay_status_string() */
+    size_t sequence;    /**< index of the sequence in the batch; 0 for operations without a batch */
+    size_t token;  /**< index of the token in its sequence, of the id in its history, or of the element in a list [n];
+                        0 for offsets, history lengths and numbers of accepted tokens */
+    int64_t value; /**< the offending value; 0 for a real-valued position */
 } inlay_fault;
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */

@@ -25,7 +25,7 @@
  *         status = inlay_layer_create(&spec, NULL, &layer);
  *
  *     inlay_batch batch = inlay_batch_i32(ids, sequences, length, 0);      // positions start at 0
- *     inlay_fault fault;                                                   // locates a bad id
+ *     inlay_fault fault;                                                   // names the bad argument
  *     if (status == INLAY_OK)                                              // NULL: single-threaded
  *         status = inlay_forward(layer, &batch, out, dim * sizeof(float), NULL, &fault);
  *     if (status != INLAY_OK)

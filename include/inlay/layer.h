@@ -266,11 +266,22 @@ typedef struct inlay_layer inlay_layer;
  * @param spec       what the layer computes. inlay_layer_spec lists what is copied and what must outlive the layer
  * @param allocator  null: malloc and free
  * @param layer      set to the new handle, or to null if the call fails
- * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or _OVERFLOW for a field of `spec`; INLAY_ERROR_ID if a
- *         value of the token mapping is out of range; INLAY_ERROR_NO_MEMORY
+ * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or _OVERFLOW for a field of `spec`, which
+ *         inlay_layer_spec_check() names; INLAY_ERROR_ID if a value of the token mapping is out of range;
+ *         INLAY_ERROR_NO_MEMORY
  */
 INLAY_API inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator,
                                           inlay_layer **layer);
+
+/**
+ * Checks a spec as inlay_layer_create() does, and says what is wrong with it. Allocates nothing.
+ *
+ * @param spec   what the layer would compute
+ * @param fault  set to the field at fault and the reason; with INLAY_ERROR_ID, `token` is the index in the token
+ *               mapping
+ * @return as inlay_layer_create(), except INLAY_ERROR_NO_MEMORY
+ */
+INLAY_API inlay_status inlay_layer_spec_check(const inlay_layer_spec *spec, inlay_fault *fault);
 
 /** Destroys a layer. Null is ignored. No call may be using the layer. */
 INLAY_API void inlay_layer_destroy(inlay_layer *layer);
@@ -377,7 +388,7 @@ static inline inlay_batch inlay_batch_ragged(const void *ids, inlay_id_type id_t
  *                          with offsets, see padded_length; with pooling [sequences, dim]
  * @param out_stride_bytes  distance between rows of `out`, at least the bytes of one row
  * @param executor          null, or a thread pool
- * @param fault             null, or locates the bad id, position, segment id or offset
+ * @param fault             null, or names the bad argument and locates the bad id, position, segment id or offset
  * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE, _OVERFLOW or _OVERLAP for an argument; INLAY_ERROR_ID,
  *         _POSITION, _SEGMENT or _OFFSETS with *fault
  */
@@ -397,7 +408,7 @@ INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch
  * @param out               the output that the call would write; not accessed
  * @param out_stride_bytes  distance between rows of `out`
  * @param executor          null, or the thread pool of the call
- * @param fault             null, or locates the bad id, position, segment id or offset
+ * @param fault             null, or names the bad argument and locates the bad id, position, segment id or offset
  * @param text              set to a null-terminated string, truncated if it is too long. Overlap with other arguments
  *                          is not checked
  * @param text_bytes        size of `text`, >= 1
@@ -459,7 +470,7 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
  * @param gradients         the arrays to add to. They must not overlap each other, any array that is read, or the
  *                          arrays of the layer
  * @param executor          null, or a thread pool
- * @param fault             null, or locates the bad id, position, segment id or offset
+ * @param fault             null, or names the bad argument and locates the bad id, position, segment id or offset
  * @return as inlay_forward(); INLAY_ERROR_OPTION also if `gradients` wants a table that the layer lacks, or if the
  *         outputs of the layer are not float32
  */
@@ -484,7 +495,7 @@ INLAY_API float inlay_sqrt_dim(size_t dim);
  * @param out               float32 [n, dim]; must not overlap the table, ids or the struct `table`
  * @param out_stride_bytes  distance between rows of `out`
  * @param executor          null, or a thread pool
- * @param fault             null, or locates the bad id
+ * @param fault             null, or names the bad argument and locates the bad id
  * @return INLAY_OK; INLAY_ERROR_ID with *fault; or an argument error
  */
 INLAY_API inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t n,
@@ -519,7 +530,7 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * @param positions       [rows, dim] of any element type; a shard is INLAY_ERROR_OPTION
  * @param start           the first position: 0 <= start, start + seq <= rows
  * @param executor        null, or a thread pool
- * @param fault           null, or locates the position past the table
+ * @param fault           null, or names the bad argument and locates the position past the table
  * @return INLAY_OK; INLAY_ERROR_POSITION with *fault; or an argument error
  */
 INLAY_API inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, size_t seq,

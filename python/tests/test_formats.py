@@ -188,7 +188,7 @@ def test_token_weights_and_norm(table, rng):
     normed = inlay.Layer(table, **options, norm=inlay.L2Norm())(ids)
     exact = mean.astype("f8") / numpy.sqrt((mean.astype("f8") ** 2).sum(-1, keepdims=True))
     numpy.testing.assert_allclose(normed, exact, rtol=2e-7)
-    with pytest.raises(ValueError, match="token_weights need pooling"):
+    with pytest.raises(ValueError, match="token_weights: needs pooling"):
         inlay.Layer(table, token_weights=numpy.ones(50, f4))
     with pytest.raises(ValueError, match=r"token_weights has shape \[50\], expected \[30\]"):
         inlay.Layer(table, token_mapping=mapping, token_weights=numpy.ones(50, f4), pooling="sum")

@@ -20,6 +20,16 @@ bool inlay_struct_known(const void *structure, size_t known)
     return appended == 0;
 }
 
+__attribute__((cold)) inlay_status inlay_blame_field(inlay_fault *fault, inlay_status status, const char *field,
+                                                     const char *reason)
+{
+    if (fault != NULL) {
+        fault->field = field;
+        fault->reason = reason != NULL ? reason : inlay_status_string(status);
+    }
+    return status;
+}
+
 inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes, struct inlay_extent *extent)
 {
     size_t bytes;

@@ -13,6 +13,18 @@
    size is no smaller, and bytes appended by a later version are zero. */
 bool inlay_struct_known(const void *structure, size_t known);
 
+/* The reason of a field `size` that inlay_struct_known() rejects. */
+#define INLAY_SIZE_UNKNOWN "is not the size of the struct, or a later version's fields are set"
+
+/* Sets the field of a fault, which may be null, and the reason; null: what the status says. Returns the status. */
+inlay_status inlay_blame_field(inlay_fault *fault, inlay_status status, const char *field, const char *reason);
+
+/* Does so if the status is an error. Inlined, since most checks succeed. */
+static inline inlay_status inlay_blame(inlay_fault *fault, inlay_status status, const char *field, const char *reason)
+{
+    return __builtin_expect(status == INLAY_OK, 1) ? status : inlay_blame_field(fault, status, field, reason);
+}
+
 /* The bytes [begin, end) that an array touches, including the gaps between rows; begin == end if it is empty. */
 struct inlay_extent {
     uintptr_t begin, end;
@@ -64,9 +76,12 @@ inlay_status inlay_check_array(const void *data, size_t n, size_t element_bytes,
 /* Checks a required array that is read. Returns INLAY_ERROR_OVERLAP if it overlaps `written`. */
 inlay_status inlay_check_read(const void *data, size_t n, size_t element_bytes, struct inlay_extent written);
 
-/* Same for an optional array, after the checks `before`. Inlined, since most arrays are absent. */
-static inline inlay_status inlay_check_if_there(inlay_status before, const void *data, size_t n, size_t element_bytes,
+/* Same for an optional array, after the checks `before`; blames `field`. Inlined, since most arrays are absent. */
+static inline inlay_status inlay_check_if_there(inlay_status before, inlay_fault *fault, const char *field,
+                                                const void *data, size_t n, size_t element_bytes,
                                                 struct inlay_extent written)
 {
-    return before == INLAY_OK && data != NULL ? inlay_check_read(data, n, element_bytes, written) : before;
+    if (before != INLAY_OK || data == NULL)
+        return before;
+    return inlay_blame(fault, inlay_check_read(data, n, element_bytes, written), field, NULL);
 }

@@ -4,13 +4,15 @@
  */
 #include "base/executor.h"
 
-inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor)
+#include "base/arguments.h"
+
+inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor, inlay_fault *fault)
 {
     if (before != INLAY_OK || executor == NULL)
         return before;
     if (executor->run == NULL)
-        return INLAY_ERROR_NULL;
-    return executor->threads > 0 ? INLAY_OK : INLAY_ERROR_OPTION;
+        return inlay_blame(fault, INLAY_ERROR_NULL, "executor", "its run is null");
+    return executor->threads > 0 ? INLAY_OK : inlay_blame(fault, INLAY_ERROR_OPTION, "executor", "its threads is 0");
 }
 
 size_t inlay_parts(const inlay_executor *executor, size_t bytes)

@@ -11,8 +11,8 @@
 enum { INLAY_PART_BYTES = 64 * 1024, INLAY_PARTS_PER_THREAD = 4 };
 
 /* Returns `before` if it is an error. Otherwise returns INLAY_OK for null and valid executors, INLAY_ERROR_NULL without
-   a run function and INLAY_ERROR_OPTION without threads. */
-inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor);
+   a run function and INLAY_ERROR_OPTION without threads, with the fault, which may be null. */
+inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor, inlay_fault *fault);
 
 /* Returns the number of parts for work that writes `bytes`: 1 without an executor; no part is too small for a thread.
  */

@@ -156,41 +156,50 @@ static void add_part(void *arg, size_t index)
 
 /* ---- Validation ------------------------------------------------------------------------------------------------- */
 
+static const char *const target_names[TABLES] = {
+    [TOKENS] = "tokens", [POSITIONS] = "positions", [SEGMENTS] = "segments"};
+
 /* Collects the gradients that are wanted, and their extents. */
 static inlay_status check_targets(const inlay_layer *layer, const inlay_gradients *gradients,
-                                  struct target targets[TABLES])
+                                  struct target targets[TABLES], inlay_fault *fault)
 {
     const inlay_layer_spec *spec = &layer->spec;
-    if (!inlay_struct_known(gradients, sizeof *gradients) || spec->out_type != INLAY_F32)
-        return INLAY_ERROR_OPTION;
+    if (!inlay_struct_known(gradients, sizeof *gradients))
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "size", INLAY_SIZE_UNKNOWN);
+    if (spec->out_type != INLAY_F32)
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "layer", "has outputs that are not float32");
     const inlay_table *const learned = spec->sinusoid == NULL ? spec->positions : NULL;
     targets[TOKENS] = (struct target){&layer->tokens, gradients->tokens, gradients->tokens_stride_bytes, {0, 0}};
     targets[POSITIONS] = (struct target){learned, gradients->positions, gradients->positions_stride_bytes, {0, 0}};
     targets[SEGMENTS] = (struct target){spec->segments, gradients->segments, gradients->segments_stride_bytes, {0, 0}};
     inlay_status status = INLAY_OK;
-    for (struct target *target = targets; target < targets + TABLES && status == INLAY_OK; target++)
+    for (int i = 0; i < TABLES && status == INLAY_OK; i++) {
+        struct target *target = &targets[i];
         if (target->data != NULL && target->table == NULL)
-            status = INLAY_ERROR_OPTION;
+            status = inlay_blame(fault, INLAY_ERROR_OPTION, target_names[i], "the layer has no such table");
         else if (target->data != NULL)
-            status = inlay_check_matrix(target->data, target->table->rows, target->table->dim, INLAY_F32,
-                                        target->stride_bytes, &target->extent);
+            status = inlay_blame(fault,
+                                 inlay_check_matrix(target->data, target->table->rows, target->table->dim, INLAY_F32,
+                                                    target->stride_bytes, &target->extent),
+                                 target_names[i], NULL);
+    }
     return status;
 }
 
 /* Checks that no gradient overlaps another one or any input of the call. */
 static inlay_status check_overlaps(const inlay_layer *layer, const struct inlay_work *work,
-                                   const struct target targets[TABLES])
+                                   const struct target targets[TABLES], inlay_fault *fault)
 {
     struct inlay_extent from;
     inlay_status status = inlay_check_rows(work->out, work->rows, work->row_bytes, work->out_stride_bytes, &from);
     for (int i = 0; i < TABLES && status == INLAY_OK; i++) {
         const struct inlay_extent written = targets[i].extent;
-        status = inlay_check_reads(layer, &work->batch, inlay_tokens_of(work), written);
+        status = inlay_check_reads(layer, &work->batch, inlay_tokens_of(work), target_names[i], written, fault);
         bool overlaps = inlay_extents_overlap(written, from);
         for (int j = 0; j < i; j++)
             overlaps = overlaps || inlay_extents_overlap(written, targets[j].extent);
         if (status == INLAY_OK && overlaps)
-            status = INLAY_ERROR_OVERLAP;
+            status = inlay_blame(fault, INLAY_ERROR_OVERLAP, target_names[i], NULL);
     }
     return status;
 }
@@ -208,14 +217,15 @@ inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, 
                             inlay_fault *fault)
 {
     if (layer == NULL || gradients == NULL)
-        return INLAY_ERROR_NULL;
+        return inlay_blame(fault, INLAY_ERROR_NULL, layer == NULL ? "layer" : "gradients", NULL);
     struct backward_job job;
-    inlay_status status = check_targets(layer, gradients, job.targets);
+    inlay_status status = check_targets(layer, gradients, job.targets, fault);
     if (status == INLAY_OK)
-        status = inlay_validate(&job.work, layer, batch, out_gradient, out_stride_bytes, executor, fault);
+        status =
+            inlay_validate(&job.work, layer, batch, "out_gradient", out_gradient, out_stride_bytes, executor, fault);
     if (status != INLAY_OK || job.work.rows == 0)
         return status;
-    status = check_overlaps(layer, &job.work, job.targets);
+    status = check_overlaps(layer, &job.work, job.targets, fault);
     if (status != INLAY_OK)
         return status;
     job.kernels = inlay_dispatch();

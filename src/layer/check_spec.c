@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Validation of a layer's spec: one function per kind of field, called in order by inlay_check_spec().
+ * Validation of a layer's spec: tables of checks, each with its field and what is wrong if it applies.
  */
 #include "base/compare.h"
 #include "layer/group.h"
-#include "layer/handle.h"
+#include "layer/validate.h"
 #include "positions/sinusoid.h"
 #include "table/ids.h"
 #include "table/view.h"
@@ -19,15 +19,16 @@ static void add_extent(struct inlay_layer_reads *reads, struct inlay_extent exte
 }
 
 /* Checks the tables, and adds their arrays. */
-static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_layer_reads *reads)
+static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_layer_reads *reads, inlay_fault *fault)
 {
+    static const char *const names[3] = {"tokens", "positions", "segments"};
     const inlay_table *const tables[3] = {spec->tokens, spec->positions, spec->segments};
     inlay_status status = INLAY_OK;
     reads->count = 0;
     for (int i = 0; i < 3 && status == INLAY_OK; i++)
         if (tables[i] != NULL) {
             struct inlay_table_arrays arrays;
-            status = inlay_check_table(tables[i], &arrays);
+            status = inlay_check_table(tables[i], &arrays, names[i], fault);
             add_extent(reads, arrays.data);
             add_extent(reads, arrays.scales);
             add_extent(reads, arrays.zeros);
@@ -37,81 +38,126 @@ static inlay_status check_tables(const inlay_layer_spec *spec, struct inlay_laye
     return status;
 }
 
-/* Returns true if a state of self-tuning, which may come from a file, is valid for this version. */
-static bool state_known(const inlay_tuning_state *state)
+/* A check that fails if `wrong`. */
+struct check {
+    bool wrong;
+    const char *field, *reason;
+};
+
+/* Returns `status` and blames the first check that fails. */
+static inlay_status first_failure(const struct check *checks, size_t count, inlay_status status, inlay_fault *fault)
 {
-    static const uint8_t reserved[sizeof state->reserved];
-    bool known = inlay_struct_known(state, sizeof *state);
-    for (int i = 0; known && i < INLAY_TUNING_CALL_CLASSES; i++)
-        known = state->prefetch[i] <= INLAY_PREFETCH_L2_BLOCKS && state->computes[i] <= 1;
-    for (int i = 0; known && i < INLAY_TUNING_OUTPUT_CLASSES; i++)
-        known = state->stores[i] <= INLAY_STORES_STREAMED;
-    return known && memcmp(state->reserved, reserved, sizeof reserved) == 0;
+    for (size_t i = 0; i < count; i++)
+        if (checks[i].wrong)
+            return inlay_blame(fault, status, checks[i].field, checks[i].reason);
+    return INLAY_OK;
 }
 
-/* Returns true if this version supports the enum values, flags and numbers. */
-static bool values_known(const inlay_layer_spec *spec)
+/* Checks that this version supports the enum values, flags and numbers. */
+static inlay_status check_values(const inlay_layer_spec *spec, inlay_fault *fault)
 {
-    if (spec->stores > INLAY_STORES_STREAMED || spec->bad_id > INLAY_BAD_ID_SKIP ||
-        spec->zero_rows > INLAY_ZERO_ROWS_TABLE || spec->position_mode > INLAY_POSITION_MODE_PADDING_AWARE ||
-        spec->clamp_positions > 1 || spec->segments_first > 1 || spec->norm > INLAY_NORM_L2 ||
-        spec->pooling > INLAY_POOLING_MEAN || spec->self_tuning > INLAY_SELF_TUNING_OFF)
-        return false;
-    if ((spec->tuning != NULL && !inlay_tuning_known(spec->tuning)) ||
-        (spec->tuning_state != NULL && !state_known(spec->tuning_state)))
-        return false;
-    if (inlay_type_bytes(spec->out_type) == 0 || !inlay_float_within(spec->epsilon, FLT_MAX))
-        return false;
-    return spec->bad_id != INLAY_BAD_ID_SUBSTITUTE ||
-           (spec->substitute_id >= 0 && (uint64_t)spec->substitute_id < inlay_id_limit(spec));
+    const bool substitutes = spec->bad_id == INLAY_BAD_ID_SUBSTITUTE;
+    const struct check checks[] = {
+        {spec->stores > INLAY_STORES_STREAMED, "stores", "is not an inlay_stores"},
+        {spec->bad_id > INLAY_BAD_ID_SKIP, "bad_id", "is not an inlay_bad_id"},
+        {spec->zero_rows > INLAY_ZERO_ROWS_TABLE, "zero_rows", "is not an inlay_zero_rows"},
+        {spec->position_mode > INLAY_POSITION_MODE_PADDING_AWARE, "position_mode", "is not an inlay_position_mode"},
+        {spec->clamp_positions > 1, "clamp_positions", "is not 0 or 1"},
+        {spec->segments_first > 1, "segments_first", "is not 0 or 1"},
+        {spec->norm > INLAY_NORM_L2, "norm", "is not an inlay_norm"},
+        {spec->pooling > INLAY_POOLING_MEAN, "pooling", "is not an inlay_pooling"},
+        {spec->self_tuning > INLAY_SELF_TUNING_OFF, "self_tuning", "is not an inlay_self_tuning"},
+        {inlay_type_bytes(spec->out_type) == 0, "out_type", "is not INLAY_F32, INLAY_F16 or INLAY_BF16"},
+        {!inlay_float_within(spec->epsilon, FLT_MAX), "epsilon", "is negative or not finite"},
+        {substitutes && (spec->substitute_id < 0 || (uint64_t)spec->substitute_id >= inlay_id_limit(spec)),
+         "substitute_id", "is not in the vocabulary"},
+    };
+    return first_failure(checks, sizeof checks / sizeof *checks, INLAY_ERROR_OPTION, fault);
 }
 
-/* Returns true if no two fields exclude each other and none requires another one that is missing. */
-static bool fields_agree(const inlay_layer_spec *spec)
+/* Checks the tuning and the state of self-tuning, which may come from a file. */
+static inlay_status check_tuning(const inlay_tuning *tuning, const inlay_tuning_state *state, inlay_fault *fault)
 {
+    static const uint8_t zeros[sizeof state->reserved];
+    if (tuning != NULL && !inlay_tuning_known(tuning))
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "tuning", "its size, prefetch or reserved field is not valid");
+    if (state == NULL)
+        return INLAY_OK;
+    if (!inlay_struct_known(state, sizeof *state))
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "tuning_state", "its size " INLAY_SIZE_UNKNOWN);
+    bool prefetch = true, computes = true, stores = true;
+    for (int i = 0; i < INLAY_TUNING_CALL_CLASSES; i++) {
+        prefetch = prefetch && state->prefetch[i] <= INLAY_PREFETCH_L2_BLOCKS;
+        computes = computes && state->computes[i] <= 1;
+    }
+    for (int i = 0; i < INLAY_TUNING_OUTPUT_CLASSES; i++)
+        stores = stores && state->stores[i] <= INLAY_STORES_STREAMED;
+    const struct check checks[] = {
+        {!prefetch, "tuning_state", "its prefetch has a value that is not an inlay_prefetch"},
+        {!computes, "tuning_state", "its computes has a value that is not 0 or 1"},
+        {!stores, "tuning_state", "its stores has a value that is not an inlay_stores"},
+        {memcmp(state->reserved, zeros, sizeof zeros) != 0, "tuning_state", "its reserved bytes are not 0"},
+    };
+    return first_failure(checks, sizeof checks / sizeof *checks, INLAY_ERROR_OPTION, fault);
+}
+
+/* Checks that no two fields exclude each other and that none lacks another one that it needs. */
+static inlay_status check_combinations(const inlay_layer_spec *spec, inlay_fault *fault)
+{
+    const inlay_table *const positions = spec->positions, *const segments = spec->segments;
     const bool norm = spec->norm != INLAY_NORM_NONE, pooled = spec->pooling != INLAY_POOLING_NONE;
-    const bool positioned = inlay_has_positions(spec), segmented = spec->segments != NULL;
+    const bool shard = inlay_is_shard(spec->tokens), positioned = inlay_has_positions(spec);
     const bool padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
-    const bool conflict = (spec->sinusoid != NULL && spec->positions != NULL) ||
-                          (inlay_is_shard(spec->tokens) && (norm || pooled || segmented)) ||
-                          (pooled && (positioned || segmented)) ||
-                          (spec->positions != NULL && spec->positions->vocab > 0) ||
-                          (segmented && (spec->segments->vocab > 0 || spec->segments->rows == 0));
-    const bool missing = (spec->clamp_positions && spec->positions == NULL) || (spec->segments_first && !segmented) ||
-                         (padding_aware && (spec->padding_id < 0 || !positioned)) || (spec->gamma != NULL && !norm) ||
-                         (spec->beta != NULL && spec->norm != INLAY_NORM_LAYER) ||
-                         (spec->token_weights != NULL && !pooled);
-    return !conflict && !missing;
+    const bool mapped = spec->token_mapping != NULL;
+    const struct check checks[] = {
+        {spec->sinusoid != NULL && positions != NULL, "positions", "excludes a sinusoid"},
+        {positions != NULL && positions->vocab > 0, "positions", "is a shard"},
+        {segments != NULL && segments->vocab > 0, "segments", "is a shard"},
+        {segments != NULL && segments->rows == 0, "segments", "has no rows"},
+        {shard && norm, "norm", "excludes a shard"},
+        {shard && pooled, "pooling", "excludes a shard"},
+        {shard && segments != NULL, "segments", "excludes a shard"},
+        {pooled && positioned, "pooling", "excludes positions"},
+        {pooled && segments != NULL, "pooling", "excludes segments"},
+        {spec->clamp_positions && positions == NULL, "clamp_positions", "needs a table of positions"},
+        {spec->segments_first && segments == NULL, "segments_first", "needs segments"},
+        {padding_aware && spec->padding_id < 0, "position_mode", "is padding-aware, which needs padding_id"},
+        {padding_aware && !positioned, "position_mode", "is padding-aware, which needs positions"},
+        {spec->gamma != NULL && !norm, "gamma", "needs a norm"},
+        {spec->beta != NULL && spec->norm != INLAY_NORM_LAYER, "beta", "needs INLAY_NORM_LAYER"},
+        {mapped && inlay_id_bytes(spec->token_mapping_type) == 0, "token_mapping_type", "is not an inlay_id_type"},
+        {!mapped && spec->token_mapping_type != 0, "token_mapping_type", "needs token_mapping"},
+        {!mapped && spec->token_mapping_length > 0, "token_mapping_length", "needs token_mapping"},
+        {spec->token_weights != NULL && !pooled, "token_weights", "needs pooling"},
+        {spec->token_weights == NULL && spec->token_weights_length > 0, "token_weights_length", "needs token_weights"},
+    };
+    return first_failure(checks, sizeof checks / sizeof *checks, INLAY_ERROR_OPTION, fault);
 }
 
-/* Returns true if the token mapping and weights have a type and a length exactly if they are present. */
-static bool mapping_and_weights_known(const inlay_layer_spec *spec)
+/* Checks dims and lengths. */
+static inlay_status check_shapes(const inlay_layer_spec *spec, inlay_fault *fault)
 {
-    return (spec->token_mapping != NULL ? inlay_id_bytes(spec->token_mapping_type) > 0
-                                        : spec->token_mapping_type == 0 && spec->token_mapping_length == 0) &&
-           (spec->token_weights != NULL || spec->token_weights_length == 0);
-}
-
-static bool lengths_agree(const inlay_layer_spec *spec)
-{
-    return (spec->token_mapping == NULL || spec->token_mapping_length > 0) &&
-           (spec->token_weights == NULL || spec->token_weights_length == inlay_id_limit(spec));
-}
-
-static bool dims_agree(const inlay_layer_spec *spec)
-{
+    static const char other_dim[] = "has another dim than tokens";
     const size_t dim = spec->tokens->dim;
     /* These need whole rows in the floats of a group. */
-    const bool whole_rows = spec->pooling != INLAY_POOLING_NONE ||
-                            (spec->out_type != INLAY_F32 && (spec->norm != INLAY_NORM_NONE || spec->sinusoid != NULL));
-    return (spec->sinusoid == NULL || spec->sinusoid->dim == dim) &&
-           (spec->positions == NULL || spec->positions->dim == dim) &&
-           (spec->segments == NULL || spec->segments->dim == dim) && (!whole_rows || dim <= INLAY_SUM_FLOATS);
+    const bool long_rows = dim > INLAY_SUM_FLOATS, long_halves = long_rows && spec->out_type != INLAY_F32;
+    const struct check checks[] = {
+        {spec->sinusoid != NULL && spec->sinusoid->dim != dim, "sinusoid", other_dim},
+        {spec->positions != NULL && spec->positions->dim != dim, "positions", other_dim},
+        {spec->segments != NULL && spec->segments->dim != dim, "segments", other_dim},
+        {long_rows && spec->pooling != INLAY_POOLING_NONE, "pooling", "needs a dim of at most 4096"},
+        {long_halves && spec->norm != INLAY_NORM_NONE, "norm", "needs a dim of at most 4096 with 16-bit outputs"},
+        {long_halves && spec->sinusoid != NULL, "sinusoid", "needs a dim of at most 4096 with 16-bit outputs"},
+        {spec->token_mapping != NULL && spec->token_mapping_length == 0, "token_mapping_length", "is 0"},
+        {spec->token_weights != NULL && spec->token_weights_length != inlay_id_limit(spec), "token_weights_length",
+         "is not the number of ids"},
+    };
+    return first_failure(checks, sizeof checks / sizeof *checks, INLAY_ERROR_SHAPE, fault);
 }
 
 /* Checks and adds an optional array, after the checks `before`. */
-static inlay_status check_parameter(inlay_status before, const void *parameter, size_t n, size_t element_bytes,
-                                    struct inlay_layer_reads *reads)
+static inlay_status check_parameter(inlay_status before, const char *field, const void *parameter, size_t n,
+                                    size_t element_bytes, struct inlay_layer_reads *reads, inlay_fault *fault)
 {
     struct inlay_extent extent;
     if (before != INLAY_OK || parameter == NULL)
@@ -119,36 +165,46 @@ static inlay_status check_parameter(inlay_status before, const void *parameter, 
     inlay_status status = inlay_check_array(parameter, n, element_bytes, &extent);
     if (status == INLAY_OK)
         add_extent(reads, extent);
-    return status;
+    return inlay_blame(fault, status, field, NULL);
 }
 
-/* Returns true if every value of the mapping, if there is one, is a valid row. */
-static bool mapping_has_rows(const inlay_layer_spec *spec)
+/* Checks that every value of the mapping, if there is one, is a row. */
+static inlay_status check_mapping(const inlay_layer_spec *spec, inlay_fault *fault)
 {
     const size_t length = spec->token_mapping_length, rows = inlay_vocab_of(spec->tokens);
-    return spec->token_mapping == NULL ||
-           inlay_first_bad_id(spec->token_mapping, spec->token_mapping_type, length, rows) == length;
+    if (spec->token_mapping == NULL)
+        return INLAY_OK;
+    const size_t bad = inlay_first_bad_id(spec->token_mapping, spec->token_mapping_type, length, rows);
+    if (bad == length)
+        return INLAY_OK;
+    if (fault != NULL)
+        *fault = (inlay_fault){.token = bad, .value = inlay_id_at(spec->token_mapping, spec->token_mapping_type, bad)};
+    return inlay_blame(fault, INLAY_ERROR_ID, "token_mapping", "has a value that is not a row of the table");
 }
 
-inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads)
+inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads, inlay_fault *fault)
 {
     if (spec == NULL)
-        return INLAY_ERROR_NULL;
+        return inlay_blame(fault, INLAY_ERROR_NULL, "spec", NULL);
     if (!inlay_struct_known(spec, sizeof *spec))
-        return INLAY_ERROR_OPTION;
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "size", INLAY_SIZE_UNKNOWN);
     if (spec->tokens == NULL)
-        return INLAY_ERROR_NULL;
-    inlay_status status = check_tables(spec, reads);
-    if (status != INLAY_OK)
-        return status;
-    if (!values_known(spec) || !fields_agree(spec) || !mapping_and_weights_known(spec))
-        return INLAY_ERROR_OPTION;
-    if (!dims_agree(spec) || !lengths_agree(spec))
-        return INLAY_ERROR_SHAPE;
+        return inlay_blame(fault, INLAY_ERROR_NULL, "tokens", NULL);
+    inlay_status status = check_tables(spec, reads, fault);
+    if (status == INLAY_OK)
+        status = check_values(spec, fault);
+    if (status == INLAY_OK)
+        status = check_tuning(spec->tuning, spec->tuning_state, fault);
+    if (status == INLAY_OK)
+        status = check_combinations(spec, fault);
+    if (status == INLAY_OK)
+        status = check_shapes(spec, fault);
     const size_t dim = spec->tokens->dim, id_bytes = inlay_id_bytes(spec->token_mapping_type);
-    status = check_parameter(status, spec->gamma, dim, sizeof(float), reads);
-    status = check_parameter(status, spec->beta, dim, sizeof(float), reads);
-    status = check_parameter(status, spec->token_mapping, spec->token_mapping_length, id_bytes, reads);
-    status = check_parameter(status, spec->token_weights, spec->token_weights_length, sizeof(float), reads);
-    return status == INLAY_OK && !mapping_has_rows(spec) ? INLAY_ERROR_ID : status;
+    status = check_parameter(status, "gamma", spec->gamma, dim, sizeof(float), reads, fault);
+    status = check_parameter(status, "beta", spec->beta, dim, sizeof(float), reads, fault);
+    status = check_parameter(status, "token_mapping", spec->token_mapping, spec->token_mapping_length, id_bytes, reads,
+                             fault);
+    status = check_parameter(status, "token_weights", spec->token_weights, spec->token_weights_length, sizeof(float),
+                             reads, fault);
+    return status == INLAY_OK ? check_mapping(spec, fault) : status;
 }

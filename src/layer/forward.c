@@ -23,7 +23,7 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
                            const inlay_executor *executor, inlay_fault *fault)
 {
     struct inlay_work work;
-    inlay_status status = inlay_validate(&work, layer, batch, out, out_stride_bytes, executor, fault);
+    inlay_status status = inlay_validate(&work, layer, batch, "out", out, out_stride_bytes, executor, fault);
     if (status != INLAY_OK || work.rows == 0)
         return status;
     struct inlay_tuned memory;
@@ -42,13 +42,13 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
                                    char *text, size_t text_bytes)
 {
     struct inlay_work work;
-    inlay_status status = inlay_validate(&work, layer, batch, out, out_stride_bytes, executor, fault);
+    inlay_status status = inlay_validate(&work, layer, batch, "out", out, out_stride_bytes, executor, fault);
     if (status != INLAY_OK)
         return status;
     if (text == NULL)
-        return INLAY_ERROR_NULL;
+        return inlay_blame(fault, INLAY_ERROR_NULL, "text", NULL);
     if (text_bytes == 0)
-        return INLAY_ERROR_SHAPE;
+        return inlay_blame(fault, INLAY_ERROR_SHAPE, "text_bytes", "is 0");
     if (work.rows == 0) {
         inlay_plan_print(NULL, text, text_bytes);
         return INLAY_OK;

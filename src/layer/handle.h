@@ -50,6 +50,3 @@ static inline bool inlay_has_positions(const inlay_layer_spec *spec)
 {
     return spec->sinusoid != NULL || spec->positions != NULL;
 }
-
-/* Validates a spec, and collects the memory that its layers read. */
-inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads);

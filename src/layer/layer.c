@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/minmax.h"
 #include "dispatch/dispatch.h"
-#include "layer/handle.h"
+#include "layer/validate.h"
 #include "positions/generator.h"
 
 /* Returns the fields of a view that this version has; the rest was checked to be zero. */
@@ -54,6 +54,28 @@ static bool self_tunes(const inlay_layer_spec *spec)
            !inlay_environment_is("INLAY_SELF_TUNING", "off");
 }
 
+/* Checks a spec. Sets the memory that its layers read, the rows that they cache and the bytes of their handle. */
+static inlay_status check(const inlay_layer_spec *spec, inlay_fault *fault, struct inlay_layer_reads *reads,
+                          size_t *cached, size_t *bytes)
+{
+    inlay_status status = inlay_check_spec(spec, reads, fault);
+    if (status != INLAY_OK)
+        return status;
+    *cached = cached_rows(spec);
+    if (__builtin_mul_overflow(*cached, spec->tokens->dim, bytes) ||
+        __builtin_mul_overflow(*bytes, sizeof(float), bytes) ||
+        __builtin_add_overflow(*bytes, sizeof(inlay_layer) + INLAY_CACHE_LINE, bytes))
+        return inlay_blame(fault, INLAY_ERROR_OVERFLOW, "cached_positions", NULL);
+    return INLAY_OK;
+}
+
+inlay_status inlay_layer_spec_check(const inlay_layer_spec *spec, inlay_fault *fault)
+{
+    struct inlay_layer_reads reads;
+    size_t cached, bytes;
+    return check(spec, fault, &reads, &cached, &bytes);
+}
+
 inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator, inlay_layer **layer)
 {
     if (layer == NULL)
@@ -61,18 +83,12 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     *layer = NULL;
     struct inlay_layer_reads reads;
     inlay_allocator memory;
-    inlay_status status = inlay_check_spec(spec, &reads);
+    size_t cached, bytes;
+    inlay_status status = check(spec, NULL, &reads, &cached, &bytes);
     if (status == INLAY_OK)
         status = inlay_allocator_of(allocator, &memory);
     if (status != INLAY_OK)
         return status;
-
-    const size_t cached = cached_rows(spec);
-    size_t bytes;
-    if (__builtin_mul_overflow(cached, spec->tokens->dim, &bytes) ||
-        __builtin_mul_overflow(bytes, sizeof(float), &bytes) ||
-        __builtin_add_overflow(bytes, sizeof(inlay_layer) + INLAY_CACHE_LINE, &bytes))
-        return INLAY_ERROR_OVERFLOW;
     inlay_layer *made = memory.allocate(memory.ctx, bytes);
     if (made == NULL)
         return INLAY_ERROR_NO_MEMORY;

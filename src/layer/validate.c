@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Validation of a call: one function per kind of argument, called in order by inlay_validate(), which also fills in the
+ * Validation of calls: one function per kind of argument, called in order by inlay_validate(), which also fills in the
  * work.
  */
 #include "layer/validate.h"
@@ -14,21 +14,45 @@
 
 /* ---- The struct, its shapes and its arrays ---------------------------------------------------------------------- */
 
-/* Returns true if position or segment ids have a type and the layer uses them; a type without ids is an error too. */
-static bool ids_known(const void *ids, inlay_id_type type, bool used)
+static inline inlay_status bad_field(inlay_fault *fault, const char *field, const char *reason)
 {
-    return ids != NULL ? inlay_id_bytes(type) > 0 && used : type == 0;
+    return inlay_blame_field(fault, INLAY_ERROR_OPTION, field, reason);
 }
 
-static bool fields_known(const inlay_layer_spec *spec, const inlay_batch *batch)
+/* Checks position or segment ids: the layer must use them, and they have a type if they are given. */
+static inline inlay_status check_ids_given(const void *ids, inlay_id_type type, bool used, const char *const names[2],
+                                           const char *needs, inlay_fault *fault)
 {
-    const bool pooled = spec->pooling != INLAY_POOLING_NONE;
+    if (ids != NULL && !used)
+        return bad_field(fault, names[0], needs);
+    if (ids != NULL ? inlay_id_bytes(type) == 0 : type != 0)
+        return bad_field(fault, names[1], "is not an inlay_id_type, or not 0 without ids");
+    return INLAY_OK;
+}
+
+static inline inlay_status check_fields(const inlay_layer_spec *spec, const inlay_batch *batch, inlay_fault *fault)
+{
+    static const char *const positions[2] = {"position_ids", "position_id_type"};
+    static const char *const segments[2] = {"segment_ids", "segment_id_type"};
+    const bool pooled = spec->pooling != INLAY_POOLING_NONE, shard = inlay_is_shard(spec->tokens);
     const float below_one = 1 - FLT_EPSILON / 2;
-    return inlay_struct_known(batch, sizeof *batch) && inlay_id_bytes(batch->id_type) > 0 &&
-           ids_known(batch->position_ids, batch->position_id_type, inlay_has_positions(spec)) &&
-           ids_known(batch->segment_ids, batch->segment_id_type, spec->segments != NULL) &&
-           (batch->weights == NULL || pooled) && (batch->padded_length == 0 || (batch->offsets != NULL && !pooled)) &&
-           inlay_float_within(batch->dropout, inlay_is_shard(spec->tokens) ? 0 : below_one);
+    if (!inlay_struct_known(batch, sizeof *batch))
+        return bad_field(fault, "size", INLAY_SIZE_UNKNOWN);
+    if (inlay_id_bytes(batch->id_type) == 0)
+        return bad_field(fault, "id_type", "is not an inlay_id_type");
+    if (batch->weights != NULL && !pooled)
+        return bad_field(fault, "weights", "needs a layer with pooling");
+    if (batch->padded_length > 0 && batch->offsets == NULL)
+        return bad_field(fault, "padded_length", "needs offsets");
+    if (batch->padded_length > 0 && pooled)
+        return bad_field(fault, "padded_length", "excludes pooling, which has one row per sequence");
+    if (!inlay_float_within(batch->dropout, shard ? 0 : below_one))
+        return bad_field(fault, "dropout", shard ? "is not 0, and the layer has a shard" : "is not in [0, 1)");
+    inlay_status status = check_ids_given(batch->position_ids, batch->position_id_type, inlay_has_positions(spec),
+                                          positions, "needs a layer with positions", fault);
+    return status != INLAY_OK ? status
+                              : check_ids_given(batch->segment_ids, batch->segment_id_type, spec->segments != NULL,
+                                                segments, "needs a layer with segments", fault);
 }
 
 /* Returns true if the output overlaps an array of the layer's tables. Rarely called, so not inlined. */
@@ -52,19 +76,25 @@ static inline bool overlaps_layer(const inlay_layer *layer, struct inlay_extent 
     return false;
 }
 
-inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens,
-                               struct inlay_extent written)
+inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens, const char *output,
+                               struct inlay_extent written, inlay_fault *fault)
 {
+    const size_t sequences = batch->sequences;
     inlay_status status = INLAY_OK;
     if (tokens > 0)
-        status = inlay_check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), written);
-    status = inlay_check_if_there(status, batch->starts, batch->sequences, sizeof *batch->starts, written);
-    status = inlay_check_if_there(status, batch->offsets, batch->sequences + 1, sizeof *batch->offsets, written);
+        status = inlay_blame(fault, inlay_check_read(batch->ids, tokens, inlay_id_bytes(batch->id_type), written),
+                             "ids", NULL);
+    status = inlay_check_if_there(status, fault, "starts", batch->starts, sequences, sizeof *batch->starts, written);
     status =
-        inlay_check_if_there(status, batch->position_ids, tokens, inlay_id_bytes(batch->position_id_type), written);
-    status = inlay_check_if_there(status, batch->segment_ids, tokens, inlay_id_bytes(batch->segment_id_type), written);
-    status = inlay_check_if_there(status, batch->weights, tokens, sizeof(float), written);
-    return status == INLAY_OK && overlaps_layer(layer, written) ? INLAY_ERROR_OVERLAP : status;
+        inlay_check_if_there(status, fault, "offsets", batch->offsets, sequences + 1, sizeof *batch->offsets, written);
+    status = inlay_check_if_there(status, fault, "position_ids", batch->position_ids, tokens,
+                                  inlay_id_bytes(batch->position_id_type), written);
+    status = inlay_check_if_there(status, fault, "segment_ids", batch->segment_ids, tokens,
+                                  inlay_id_bytes(batch->segment_id_type), written);
+    status = inlay_check_if_there(status, fault, "weights", batch->weights, tokens, sizeof(float), written);
+    if (status == INLAY_OK && overlaps_layer(layer, written))
+        status = inlay_blame_field(fault, INLAY_ERROR_OVERLAP, output, "overlaps what the layer reads");
+    return status;
 }
 
 /* ---- The contents of the arrays --------------------------------------------------------------------------------- */
@@ -85,6 +115,12 @@ static uint64_t end_of_positions(const struct inlay_work *work)
     return end;
 }
 
+/* Returns the field that gives positions. */
+static const char *position_field(const struct inlay_work *work)
+{
+    return work->batch.position_ids != NULL ? "position_ids" : work->batch.starts != NULL ? "starts" : "start";
+}
+
 /* Checks positions token by token, as the general path computes them. Unused positions may be invalid. */
 static inlay_status check_each_position(const struct inlay_work *work, inlay_fault *fault)
 {
@@ -97,8 +133,8 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
             uint64_t position = inlay_next_position(work, &counter, token, s);
             bool exists = position < limit || (work->spec->clamp_positions && (int64_t)position >= 0 && limit > 0);
             if (!exists && inlay_row_gets_terms(inlay_row_of(work, token, &row))) {
-                *fault = (inlay_fault){b, s, (int64_t)position};
-                return INLAY_ERROR_POSITION;
+                *fault = (inlay_fault){.sequence = b, .token = s, .value = (int64_t)position};
+                return inlay_blame_field(fault, INLAY_ERROR_POSITION, position_field(work), NULL);
             }
         }
     }
@@ -120,7 +156,7 @@ static inlay_status check_contents(struct inlay_work *work, const struct inlay_s
     const bool bad_ids_fail =
         work->spec->bad_id == INLAY_BAD_ID_ERROR || (work->spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
     if (bad_ids_fail && !inlay_ids_in(sequences, work->batch.ids, work->batch.id_type, tokens, vocab, fault))
-        return INLAY_ERROR_ID;
+        return inlay_blame_field(fault, INLAY_ERROR_ID, "ids", NULL);
     const bool counted = work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions;
     const bool positioned = work->spec->positions != NULL;
     work->positions_end = counted && positioned ? end_of_positions(work) : UINT64_MAX;
@@ -134,38 +170,40 @@ static inlay_status check_contents(struct inlay_work *work, const struct inlay_s
     if (work->batch.segment_ids != NULL &&
         !inlay_ids_in(sequences, work->batch.segment_ids, work->batch.segment_id_type, tokens,
                       work->spec->segments->rows, fault))
-        return INLAY_ERROR_SEGMENT;
+        return inlay_blame_field(fault, INLAY_ERROR_SEGMENT, "segment_ids", NULL);
     return INLAY_OK;
 }
 
 inlay_status inlay_validate(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,
-                            const void *out, size_t out_stride_bytes, const inlay_executor *executor,
-                            inlay_fault *fault)
+                            const char *output, const void *out, size_t out_stride_bytes,
+                            const inlay_executor *executor, inlay_fault *fault)
 {
-    if (layer == NULL || batch == NULL)
-        return INLAY_ERROR_NULL;
-    const inlay_layer_spec *spec = &layer->spec;
     inlay_fault unused;
     fault = fault != NULL ? fault : &unused;
+    if (layer == NULL || batch == NULL)
+        return inlay_blame_field(fault, INLAY_ERROR_NULL, layer == NULL ? "layer" : "batch", NULL);
+    const inlay_layer_spec *spec = &layer->spec;
     size_t tokens = 0;
     struct inlay_extent written = {0, 0};
-    if (!fields_known(spec, batch))
-        return INLAY_ERROR_OPTION;
     struct inlay_sequences sequences = inlay_sequences_of(batch);
-    inlay_status status = inlay_count_tokens(&sequences, &tokens, fault);
-    if (status == INLAY_OK && __builtin_mul_overflow(batch->sequences, batch->padded_length, &work->rows))
-        status = INLAY_ERROR_OVERFLOW;
+    inlay_status status = check_fields(spec, batch, fault);
+    if (status == INLAY_OK)
+        status = inlay_count_tokens(&sequences, &tokens, fault);
+    if (status != INLAY_OK)
+        return status;
+    if (__builtin_mul_overflow(batch->sequences, batch->padded_length, &work->rows))
+        return inlay_blame_field(fault, INLAY_ERROR_OVERFLOW, "padded_length", NULL);
     if (spec->pooling != INLAY_POOLING_NONE)
         work->rows = batch->sequences;
     else if (batch->padded_length == 0)
         work->rows = tokens;
-    if (status == INLAY_OK)
-        status = layer->row_bytes > 0 ? inlay_check_rows(out, work->rows, layer->row_bytes, out_stride_bytes, &written)
-                                      : INLAY_ERROR_OVERFLOW;
-    status = inlay_check_executor(status, executor);
+    status = layer->row_bytes > 0 ? inlay_check_rows(out, work->rows, layer->row_bytes, out_stride_bytes, &written)
+                                  : INLAY_ERROR_OVERFLOW;
+    status = inlay_blame(fault, status, status == INLAY_ERROR_STRIDE ? "out_stride_bytes" : output, NULL);
+    status = inlay_check_executor(status, executor, fault);
     if (status != INLAY_OK || work->rows == 0)
         return status;
-    status = inlay_check_reads(layer, batch, tokens, written);
+    status = inlay_check_reads(layer, batch, tokens, output, written, fault);
     if (status != INLAY_OK)
         return status;
     work->spec = spec;

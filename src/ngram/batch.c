@@ -8,10 +8,15 @@ inlay_status inlay_ngram_validate(struct inlay_ngram_input *input, const inlay_n
                                   const inlay_ngram_batch *batch, inlay_fault *fault)
 {
     if (ngram == NULL || batch == NULL)
-        return INLAY_ERROR_NULL;
-    if (!inlay_struct_known(batch, sizeof *batch) || inlay_id_bytes(batch->id_type) == 0 || batch->reserved != 0 ||
-        (batch->history_lengths != NULL && batch->history == NULL))
-        return INLAY_ERROR_OPTION;
+        return inlay_blame(fault, INLAY_ERROR_NULL, ngram == NULL ? "ngram" : "batch", NULL);
+    if (!inlay_struct_known(batch, sizeof *batch))
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "size", INLAY_SIZE_UNKNOWN);
+    if (inlay_id_bytes(batch->id_type) == 0)
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "id_type", "is not an inlay_id_type");
+    if (batch->reserved != 0)
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "reserved", "is not 0");
+    if (batch->history_lengths != NULL && batch->history == NULL)
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "history_lengths", "needs history");
     *input = (struct inlay_ngram_input){
         .ngram = ngram,
         .batch = *batch,
@@ -21,7 +26,7 @@ inlay_status inlay_ngram_validate(struct inlay_ngram_input *input, const inlay_n
 }
 
 inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, struct inlay_extent written,
-                                     const void *in_place)
+                                     const void *in_place, inlay_fault *fault)
 {
     const inlay_ngram *ngram = input->ngram;
     const size_t sequences = input->sequences.count, id_bytes = inlay_id_bytes(input->batch.id_type);
@@ -31,17 +36,19 @@ inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, stru
     size_t past = 0;
     inlay_status status = INLAY_OK;
     if (input->batch.history != NULL && __builtin_mul_overflow(sequences, ngram->length - 1, &past))
-        return INLAY_ERROR_OVERFLOW;
+        return inlay_blame(fault, INLAY_ERROR_OVERFLOW, "history", NULL);
     if (input->tokens > 0)
-        status = inlay_check_read(input->batch.ids, input->tokens, id_bytes, written);
-    status = inlay_check_if_there(status, offsets, sequences + 1, sizeof *offsets, written);
+        status = inlay_blame(fault, inlay_check_read(input->batch.ids, input->tokens, id_bytes, written), "ids", NULL);
+    status = inlay_check_if_there(status, fault, "offsets", offsets, sequences + 1, sizeof *offsets, written);
     if (past > 0)
-        status = inlay_check_if_there(status, input->batch.history, past, id_bytes,
+        status = inlay_check_if_there(status, fault, "history", input->batch.history, past, id_bytes,
                                       input->batch.history == in_place ? nothing : written);
-    status = inlay_check_if_there(status, lengths, sequences, sizeof *lengths, lengths == in_place ? nothing : written);
-    status = inlay_check_if_there(status, ngram->token_map, ngram->vocab, sizeof *ngram->token_map, written);
+    status = inlay_check_if_there(status, fault, "history_lengths", lengths, sequences, sizeof *lengths,
+                                  lengths == in_place ? nothing : written);
+    status =
+        inlay_check_if_there(status, fault, "ngram", ngram->token_map, ngram->vocab, sizeof *ngram->token_map, written);
     return status == INLAY_OK && inlay_extents_overlap(written, inlay_bytes_at(ngram, ngram->bytes))
-               ? INLAY_ERROR_OVERLAP
+               ? inlay_blame(fault, INLAY_ERROR_OVERLAP, "ngram", NULL)
                : status;
 }
 
@@ -55,16 +62,17 @@ static inlay_status check_history(const struct inlay_ngram_input *input, inlay_f
         if (input->batch.history_lengths != NULL)
             count = inlay_load_once((uint64_t)inlay_id_at(input->batch.history_lengths, INLAY_ID_U32, b));
         if (count > places) {
-            *fault = (inlay_fault){b, 0, (int64_t)count};
-            return INLAY_ERROR_HISTORY;
+            *fault = (inlay_fault){.sequence = b, .value = (int64_t)count};
+            return inlay_blame(fault, INLAY_ERROR_HISTORY, "history_lengths", NULL);
         }
         const size_t first = (b + 1) * places - (size_t)count;
         const size_t bad =
             inlay_first_bad_id(history + first * id_bytes, input->batch.id_type, (size_t)count, input->ngram->vocab);
         if (bad < count) {
             const size_t at = first + bad;
-            *fault = (inlay_fault){b, at - b * places, inlay_id_at(history, input->batch.id_type, at)};
-            return INLAY_ERROR_HISTORY;
+            *fault = (inlay_fault){
+                .sequence = b, .token = at - b * places, .value = inlay_id_at(history, input->batch.id_type, at)};
+            return inlay_blame(fault, INLAY_ERROR_HISTORY, "history", NULL);
         }
     }
     return INLAY_OK;
@@ -80,6 +88,6 @@ inlay_status inlay_ngram_check_contents(const struct inlay_ngram_input *input, i
         status = check_history(input, fault);
     if (status == INLAY_OK && !inlay_ids_in(&input->sequences, input->batch.ids, input->batch.id_type, input->tokens,
                                             input->ngram->vocab, fault))
-        status = INLAY_ERROR_ID;
+        status = inlay_blame(fault, INLAY_ERROR_ID, "ids", NULL);
     return status;
 }

@@ -17,15 +17,15 @@ struct inlay_ngram_input {
     size_t tokens; /* of all sequences */
 };
 
-/* Checks the struct and counts the tokens. Returns INLAY_OK, INLAY_ERROR_NULL, INLAY_ERROR_OPTION or
-   INLAY_ERROR_OVERFLOW, or INLAY_ERROR_OFFSETS with *fault. */
+/* Checks the struct and counts the tokens. Returns INLAY_OK, or INLAY_ERROR_NULL, INLAY_ERROR_OPTION,
+   INLAY_ERROR_OVERFLOW or INLAY_ERROR_OFFSETS with *fault. */
 inlay_status inlay_ngram_validate(struct inlay_ngram_input *input, const inlay_ngram *ngram,
                                   const inlay_ngram_batch *batch, inlay_fault *fault);
 
 /* Checks that all arrays of the batch are valid pointers, and that `written` overlaps none of them, nor the handle or
    its token map. Exception: the history or its lengths may be at `in_place`, which may be null. */
 inlay_status inlay_ngram_check_reads(const struct inlay_ngram_input *input, struct inlay_extent written,
-                                     const void *in_place);
+                                     const void *in_place, inlay_fault *fault);
 
 /* Checks offsets, histories and ids, in this order. Returns INLAY_OK, or INLAY_ERROR_OFFSETS, INLAY_ERROR_HISTORY or
    INLAY_ERROR_ID with *fault. */

@@ -184,15 +184,16 @@ inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_bat
     struct inlay_extent written = {0, 0};
     inlay_status status = inlay_ngram_validate(&input, ngram, batch, fault);
     if (status == INLAY_OK)
-        status = inlay_ngram_check_lookup(ngram, lookup, &gather);
+        status = inlay_blame(fault, inlay_ngram_check_lookup(ngram, lookup, &gather), "lookup", NULL);
     if (status == INLAY_OK)
-        status = inlay_ngram_check_output(&gather, out, input.tokens, token_stride_bytes, &written);
-    status = inlay_check_executor(status, executor);
+        status = inlay_blame(fault, inlay_ngram_check_output(&gather, out, input.tokens, token_stride_bytes, &written),
+                             "out", NULL);
+    status = inlay_check_executor(status, executor, fault);
     if (status != INLAY_OK || input.tokens == 0)
         return status;
-    status = inlay_ngram_check_reads(&input, written, NULL);
+    status = inlay_ngram_check_reads(&input, written, NULL, fault);
     if (status == INLAY_OK)
-        status = inlay_ngram_check_tables_apart(ngram, &gather, written);
+        status = inlay_blame(fault, inlay_ngram_check_tables_apart(ngram, &gather, written), "out", NULL);
     if (status == INLAY_OK)
         status = inlay_ngram_check_contents(&input, fault);
     if (status != INLAY_OK)

@@ -13,8 +13,8 @@ static inlay_status check_accepted(const struct inlay_ngram_input *input, const 
     for (size_t b = 0; b < input->sequences.count; b++) {
         const uint64_t count = inlay_load_once((uint64_t)inlay_id_at(accepted, INLAY_ID_I64, b));
         if (count > inlay_sequence_tokens(&input->sequences, b).count) {
-            *fault = (inlay_fault){b, 0, (int64_t)count};
-            return INLAY_ERROR_HISTORY;
+            *fault = (inlay_fault){.sequence = b, .value = (int64_t)count};
+            return inlay_blame(fault, INLAY_ERROR_HISTORY, "accepted", NULL);
         }
     }
     return INLAY_OK;
@@ -48,15 +48,18 @@ static size_t write_history(const struct inlay_ngram_input *input, size_t b, con
     return past.count + taken;
 }
 
-/* Checks an output array of n elements against all arrays that are read. */
-static inlay_status check_output(const struct inlay_ngram_input *input, const int64_t *accepted, const void *out,
-                                 size_t n, size_t element_bytes, const void *in_place, struct inlay_extent *written)
+/* Checks an output array of n elements, called `field`, against all arrays that are read. */
+static inlay_status check_output(const struct inlay_ngram_input *input, const int64_t *accepted, const char *field,
+                                 const void *out, size_t n, size_t element_bytes, const void *in_place,
+                                 struct inlay_extent *written, inlay_fault *fault)
 {
     *written = (struct inlay_extent){0, 0};
-    inlay_status status = n > 0 ? inlay_check_array(out, n, element_bytes, written) : INLAY_OK;
+    inlay_status status =
+        n > 0 ? inlay_blame(fault, inlay_check_array(out, n, element_bytes, written), field, NULL) : INLAY_OK;
     if (status == INLAY_OK)
-        status = inlay_ngram_check_reads(input, *written, in_place);
-    return inlay_check_if_there(status, accepted, input->sequences.count, sizeof *accepted, *written);
+        status = inlay_ngram_check_reads(input, *written, in_place, fault);
+    return inlay_check_if_there(status, fault, "accepted", accepted, input->sequences.count, sizeof *accepted,
+                                *written);
 }
 
 inlay_status inlay_ngram_history(const inlay_ngram *ngram, const inlay_ngram_batch *batch, const int64_t *accepted,
@@ -73,14 +76,14 @@ inlay_status inlay_ngram_history(const inlay_ngram *ngram, const inlay_ngram_bat
     const bool all_full = places == 0 || (input.batch.history != NULL && input.batch.history_lengths == NULL);
     size_t n;
     if (__builtin_mul_overflow(sequences, places, &n))
-        return INLAY_ERROR_OVERFLOW;
-    status = check_output(&input, accepted, out, n, inlay_id_bytes(input.batch.id_type),
-                          out == batch->history ? out : NULL, &ids);
+        return inlay_blame(fault, INLAY_ERROR_OVERFLOW, "sequences", NULL);
+    status = check_output(&input, accepted, "out", out, n, inlay_id_bytes(input.batch.id_type),
+                          out == batch->history ? out : NULL, &ids, fault);
     if (status == INLAY_OK && (out_lengths != NULL || !all_full))
-        status = check_output(&input, accepted, out_lengths, sequences, sizeof *out_lengths,
-                              out_lengths == batch->history_lengths ? out_lengths : NULL, &lengths);
+        status = check_output(&input, accepted, "out_lengths", out_lengths, sequences, sizeof *out_lengths,
+                              out_lengths == batch->history_lengths ? out_lengths : NULL, &lengths, fault);
     if (status == INLAY_OK && inlay_extents_overlap(ids, lengths))
-        status = INLAY_ERROR_OVERLAP;
+        status = inlay_blame(fault, INLAY_ERROR_OVERLAP, "out_lengths", NULL);
     if (status == INLAY_OK)
         status = inlay_ngram_check_contents(&input, fault);
     if (status == INLAY_OK && accepted != NULL)

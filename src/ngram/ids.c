@@ -97,15 +97,18 @@ inlay_status inlay_ngram_ids(const inlay_ngram *ngram, const inlay_ngram_batch *
     struct inlay_extent written = {0, 0};
     inlay_status status = inlay_ngram_validate(&input, ngram, batch, fault);
     if (status == INLAY_OK)
-        status = inlay_ngram_check_columns(ngram, first_column, &columns);
+        status = inlay_blame(fault, inlay_ngram_check_columns(ngram, first_column, &columns), "columns", NULL);
     if (status == INLAY_OK && !rows_fit(ngram, first_column, columns, out_type))
-        status = INLAY_ERROR_OPTION;
+        status = inlay_blame(fault, INLAY_ERROR_OPTION, "out_type",
+                             "is not INLAY_ID_I64, or INLAY_ID_I32 if all row ids fit");
     if (status == INLAY_OK)
-        status = inlay_check_rows(out, input.tokens, columns * inlay_id_bytes(out_type), out_stride_bytes, &written);
-    status = inlay_check_executor(status, executor);
+        status = inlay_blame(
+            fault, inlay_check_rows(out, input.tokens, columns * inlay_id_bytes(out_type), out_stride_bytes, &written),
+            "out", NULL);
+    status = inlay_check_executor(status, executor, fault);
     if (status != INLAY_OK || input.tokens == 0)
         return status;
-    status = inlay_ngram_check_reads(&input, written, NULL);
+    status = inlay_ngram_check_reads(&input, written, NULL, fault);
     if (status == INLAY_OK)
         status = inlay_ngram_check_contents(&input, fault);
     if (status != INLAY_OK)

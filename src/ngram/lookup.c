@@ -24,7 +24,7 @@ static bool is_first_of_table(const inlay_ngram *ngram, size_t first_column, siz
 static inlay_status check_table(const inlay_table *table, struct inlay_ngram_gather *gather)
 {
     struct inlay_table_arrays arrays;
-    inlay_status status = inlay_check_table(table, &arrays);
+    inlay_status status = inlay_check_table(table, &arrays, NULL, NULL);
     if (status == INLAY_OK)
         inlay_reach_over_arrays(&gather->arrays, &arrays);
     if (status == INLAY_OK && table->vocab > 0)

@@ -58,6 +58,6 @@ bool inlay_positions_in(int64_t start, size_t n, uint64_t limit, inlay_fault *fa
         return true;
     /* A start below the limit reaches it after limit - first tokens; any other start is itself the first bad one. */
     size_t token = first < limit ? (size_t)(limit - first) : 0;
-    *fault = (inlay_fault){0, token, (int64_t)(first + token)};
+    *fault = (inlay_fault){.token = token, .value = (int64_t)(first + token)};
     return false;
 }

@@ -82,7 +82,7 @@ inlay_status inlay_rotary_rows(const inlay_sinusoid *sinusoid, int64_t first, si
     inlay_status status = inlay_check_matrix(cos, n, columns, type, out_stride_bytes, &cosines);
     if (status == INLAY_OK)
         status = inlay_check_matrix(sin, n, columns, type, out_stride_bytes, &sines);
-    status = inlay_check_executor(status, executor);
+    status = inlay_check_executor(status, executor, NULL);
     if (status == INLAY_OK && (inlay_extents_overlap(cosines, handle) || inlay_extents_overlap(sines, handle) ||
                                tables_overlap(cosines, sines, columns * inlay_type_bytes(type), out_stride_bytes)))
         status = INLAY_ERROR_OVERLAP;

@@ -74,10 +74,10 @@ static void fill_sinusoid(const struct inlay_rows *rows)
 /* Validates the common arguments of both functions, and sets *rows and the extent of the output, *written. */
 static inlay_status begin_rows(struct inlay_rows *rows, const inlay_sinusoid *sinusoid, size_t n,
                                inlay_element_type type, void *out, size_t out_stride_bytes,
-                               const inlay_executor *executor, struct inlay_extent *written)
+                               const inlay_executor *executor, struct inlay_extent *written, inlay_fault *fault)
 {
     if (sinusoid == NULL)
-        return INLAY_ERROR_NULL;
+        return inlay_blame(fault, INLAY_ERROR_NULL, "sinusoid", NULL);
     *rows = (struct inlay_rows){.fill = fill_sinusoid,
                                 .sinusoid = sinusoid,
                                 .n = n,
@@ -85,9 +85,10 @@ static inlay_status begin_rows(struct inlay_rows *rows, const inlay_sinusoid *si
                                 .out = out,
                                 .out_stride_bytes = out_stride_bytes};
     inlay_status status = inlay_check_matrix(out, n, sinusoid->dim, type, out_stride_bytes, written);
-    status = inlay_check_executor(status, executor);
+    status = inlay_blame(fault, status, status == INLAY_ERROR_OPTION ? "type" : "out", NULL);
+    status = inlay_check_executor(status, executor, fault);
     if (status == INLAY_OK && inlay_extents_overlap(*written, inlay_bytes_at(sinusoid, sinusoid->bytes)))
-        status = INLAY_ERROR_OVERLAP;
+        status = inlay_blame(fault, INLAY_ERROR_OVERLAP, "out", NULL);
     return status;
 }
 
@@ -96,7 +97,7 @@ inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64_t first, 
 {
     struct inlay_rows rows;
     struct inlay_extent written;
-    inlay_status status = begin_rows(&rows, sinusoid, n, type, out, out_stride_bytes, executor, &written);
+    inlay_status status = begin_rows(&rows, sinusoid, n, type, out, out_stride_bytes, executor, &written, NULL);
     return status == INLAY_OK ? inlay_rows_run_from(&rows, first, executor) : status;
 }
 
@@ -108,18 +109,18 @@ inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const void *posit
     struct inlay_extent written;
     size_t position_bytes = inlay_position_bytes(position_type);
     if (sinusoid != NULL && position_bytes == 0)
-        return INLAY_ERROR_OPTION;
-    inlay_status status = begin_rows(&rows, sinusoid, n, type, out, out_stride_bytes, executor, &written);
+        return inlay_blame(fault, INLAY_ERROR_OPTION, "position_type", "is not an inlay_position_type");
+    inlay_status status = begin_rows(&rows, sinusoid, n, type, out, out_stride_bytes, executor, &written, fault);
     if (status == INLAY_OK && n > 0)
-        status = inlay_check_read(positions, n, position_bytes, written);
+        status = inlay_blame(fault, inlay_check_read(positions, n, position_bytes, written), "positions", NULL);
     if (status != INLAY_OK)
         return status;
     size_t bad = inlay_first_bad_position(positions, position_type, n);
     if (bad < n) {
         int64_t value = position_type == INLAY_POSITION_I64 ? inlay_id_at(positions, INLAY_ID_I64, bad) : 0;
         if (fault != NULL)
-            *fault = (inlay_fault){0, bad, value};
-        return INLAY_ERROR_POSITION;
+            *fault = (inlay_fault){.token = bad, .value = value};
+        return inlay_blame(fault, INLAY_ERROR_POSITION, "positions", NULL);
     }
     rows.positions = (struct inlay_positions){.list = positions, .type = position_type};
     run_rows(&rows, executor);

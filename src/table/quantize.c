@@ -284,9 +284,9 @@ inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_sto
     made.scales = to->scales;
     made.zeros = to->zeros;
     struct inlay_table_arrays read, written;
-    inlay_status status = inlay_check_table(from, &read);
+    inlay_status status = inlay_check_table(from, &read, NULL, NULL);
     if (status == INLAY_OK)
-        status = inlay_check_table(&made, &written);
+        status = inlay_check_table(&made, &written, NULL, NULL);
     if (status != INLAY_OK)
         return status;
     if (from->type != INLAY_F32 || from->vocab > 0)

@@ -4,15 +4,13 @@
  */
 #include "table/sequences.h"
 
-#include "base/arguments.h"
-
 inlay_status inlay_count_ragged_tokens(struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault)
 {
     const int64_t *offsets = sequences->offsets;
     struct inlay_extent read;
     *tokens = sequences->length;
     if (offsets != NULL && sequences->count > SIZE_MAX / sizeof *offsets - 1)
-        return INLAY_ERROR_OVERFLOW;
+        return inlay_blame(fault, INLAY_ERROR_OVERFLOW, "sequences", NULL);
     if (sequences->length != INLAY_LENGTH_FROM_OFFSETS)
         return INLAY_OK;
     /* Without sequences the output has no rows, and no array is read. */
@@ -23,9 +21,9 @@ inlay_status inlay_count_ragged_tokens(struct inlay_sequences *sequences, size_t
     *tokens = (size_t)last;
     sequences->length = *tokens;
     if (status != INLAY_OK || (last < SIZE_MAX && last <= INT64_MAX))
-        return status;
-    *fault = (inlay_fault){sequences->count, 0, (int64_t)last};
-    return INLAY_ERROR_OFFSETS;
+        return inlay_blame(fault, status, "offsets", NULL);
+    *fault = (inlay_fault){.sequence = sequences->count, .value = (int64_t)last};
+    return inlay_blame(fault, INLAY_ERROR_OFFSETS, "offsets", NULL);
 }
 
 inlay_status inlay_check_offsets(const struct inlay_sequences *sequences, size_t longest_allowed, size_t *longest,
@@ -40,8 +38,8 @@ inlay_status inlay_check_offsets(const struct inlay_sequences *sequences, size_t
             good = good && offset == sequences->length;
         good = good && offset - before <= longest_allowed;
         if (!good) {
-            *fault = (inlay_fault){b, 0, (int64_t)offset};
-            return INLAY_ERROR_OFFSETS;
+            *fault = (inlay_fault){.sequence = b, .value = (int64_t)offset};
+            return inlay_blame(fault, INLAY_ERROR_OFFSETS, "offsets", NULL);
         }
         if (offset - before > *longest)
             *longest = (size_t)(offset - before);
@@ -68,5 +66,6 @@ size_t inlay_sequence_at(const struct inlay_sequences *sequences, size_t token)
 inlay_fault inlay_fault_at(const struct inlay_sequences *sequences, const void *ids, inlay_id_type type, size_t token)
 {
     const size_t b = inlay_sequence_at(sequences, token);
-    return (inlay_fault){b, token - inlay_first_token(sequences, b), inlay_id_at(ids, type, token)};
+    return (inlay_fault){
+        .sequence = b, .token = token - inlay_first_token(sequences, b), .value = inlay_id_at(ids, type, token)};
 }

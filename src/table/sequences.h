@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/arguments.h"
 #include "table/ids.h"
 
 struct inlay_sequences {
@@ -14,7 +15,7 @@ struct inlay_sequences {
 };
 
 /* Sets *tokens to the total number of tokens of sequences with offsets, and resolves INLAY_LENGTH_FROM_OFFSETS. Returns
-   INLAY_OK, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL, or INLAY_ERROR_OFFSETS with *fault. */
+   INLAY_OK, or INLAY_ERROR_OVERFLOW, INLAY_ERROR_NULL or INLAY_ERROR_OFFSETS with *fault. */
 inlay_status inlay_count_ragged_tokens(struct inlay_sequences *sequences, size_t *tokens, inlay_fault *fault);
 
 /* Same for any sequences. */
@@ -22,7 +23,9 @@ static inline inlay_status inlay_count_tokens(struct inlay_sequences *sequences,
 {
     if (sequences->offsets != NULL || sequences->length == INLAY_LENGTH_FROM_OFFSETS)
         return inlay_count_ragged_tokens(sequences, tokens, fault);
-    return __builtin_mul_overflow(sequences->count, sequences->length, tokens) ? INLAY_ERROR_OVERFLOW : INLAY_OK;
+    return __builtin_mul_overflow(sequences->count, sequences->length, tokens)
+               ? inlay_blame(fault, INLAY_ERROR_OVERFLOW, "sequences", NULL)
+               : INLAY_OK;
 }
 
 /* The functions below take sequences with a resolved length. */

@@ -15,8 +15,10 @@ struct inlay_table_arrays {
 };
 
 /* Checks the fields of a view of any type and sets the ranges of its arrays. Returns INLAY_OK, or INLAY_ERROR_OPTION,
-   INLAY_ERROR_SHAPE, INLAY_ERROR_STRIDE, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL. */
-inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arrays *arrays);
+   INLAY_ERROR_SHAPE, INLAY_ERROR_STRIDE, INLAY_ERROR_OVERFLOW or INLAY_ERROR_NULL, and blames `field`, which is the
+   table's name in the call. The fault may be null. */
+inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arrays *arrays, const char *field,
+                               inlay_fault *fault);
 
 /* Returns true if `a` overlaps any of these ranges. If not, it shares no byte with the table. */
 static inline bool inlay_arrays_overlap(struct inlay_extent a, const struct inlay_table_arrays *arrays)

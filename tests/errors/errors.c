@@ -5,6 +5,7 @@
 float table[ROWS][DIM];
 struct arena out;
 inlay_sinusoid *sinusoid;
+inlay_fault blamed;
 
 void make_fixture(void)
 {
@@ -39,10 +40,21 @@ inlay_status create_layer(const inlay_layer_spec *spec)
     EXPECT((layer != NULL) == (status == INLAY_OK), "\"%s\" left the handle %p", inlay_status_string(status),
            (void *)layer);
     inlay_layer_destroy(layer);
+    blamed = (inlay_fault){.field = "no field", .reason = ""};
+    const inlay_status checked = inlay_layer_spec_check(spec, &blamed);
+    EXPECT(checked == status && inlay_layer_spec_check(spec, NULL) == status, "checking is \"%s\", creating is \"%s\"",
+           inlay_status_string(checked), inlay_status_string(status));
     return status;
 }
 
 inlay_status forward(const inlay_layer *layer, const inlay_batch *batch, inlay_fault *fault)
 {
-    return inlay_forward(layer, batch, out.begin, ROW_BYTES, NULL, fault);
+    const inlay_status status = inlay_forward(layer, batch, out.begin, ROW_BYTES, NULL, NULL);
+    blamed = (inlay_fault){.field = "no field", .reason = ""};
+    const inlay_status again = inlay_forward(layer, batch, out.begin, ROW_BYTES, NULL, &blamed);
+    EXPECT(again == status, "with a fault \"%s\", without \"%s\"", inlay_status_string(again),
+           inlay_status_string(status));
+    if (fault != NULL)
+        *fault = blamed;
+    return status;
 }

@@ -28,7 +28,7 @@ START_TEST(bad_ids)
             int64_t wide[TOKENS] = {0, ROWS - 1, 0, ROWS - 1, 0, 1};
             int32_t narrow[TOKENS] = {0, ROWS - 1, 0, ROWS - 1, 0, 1};
             wide[place] = bad[i];
-            inlay_fault fault = {99, 99, 99};
+            inlay_fault fault = {.sequence = 99, .token = 99, .value = 99};
             inlay_batch batch = inlay_batch_i64(wide, BATCH, SEQ, 0);
             EXPECT_STATUS(forward(layer, &batch, &fault), INLAY_ERROR_ID);
             expect_fault(&fault, place / SEQ, place % SEQ, bad[i]);
@@ -128,19 +128,30 @@ START_TEST(arguments)
         void *out;
         size_t stride_bytes;
         inlay_status wanted;
+        const char *field;
     } calls[] = {
-        {layer, &batch, out.begin, ROW_BYTES, INLAY_OK},
-        {NULL, &batch, out.begin, ROW_BYTES, INLAY_ERROR_NULL},
-        {layer, NULL, out.begin, ROW_BYTES, INLAY_ERROR_NULL},
-        {layer, &batch, NULL, ROW_BYTES, INLAY_ERROR_NULL},
-        {layer, &batch, out.begin, ROW_BYTES - 1, INLAY_ERROR_STRIDE},
-        {layer, &batch, out.begin, 0, INLAY_ERROR_STRIDE},
-        {layer, &batch, out.begin, SIZE_MAX / 2, INLAY_ERROR_OVERFLOW},
-        {layer, &batch, (void *)(UINTPTR_MAX - 8), ROW_BYTES, INLAY_ERROR_OVERFLOW},
+        {layer, &batch, out.begin, ROW_BYTES, INLAY_OK, ""},
+        {NULL, &batch, out.begin, ROW_BYTES, INLAY_ERROR_NULL, "layer"},
+        {layer, NULL, out.begin, ROW_BYTES, INLAY_ERROR_NULL, "batch"},
+        {layer, &batch, NULL, ROW_BYTES, INLAY_ERROR_NULL, "out"},
+        {layer, &batch, out.begin, ROW_BYTES - 1, INLAY_ERROR_STRIDE, "out_stride_bytes"},
+        {layer, &batch, out.begin, 0, INLAY_ERROR_STRIDE, "out_stride_bytes"},
+        {layer, &batch, out.begin, SIZE_MAX / 2, INLAY_ERROR_OVERFLOW, "out"},
+        {layer, &batch, (void *)(UINTPTR_MAX - 8), ROW_BYTES, INLAY_ERROR_OVERFLOW, "out"},
     };
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         EXPECT_STATUS(inlay_forward(calls[i].layer, calls[i].batch, calls[i].out, calls[i].stride_bytes, NULL, NULL),
                       calls[i].wanted);
+        EXPECT_STATUS(inlay_forward(calls[i].layer, calls[i].batch, calls[i].out, calls[i].stride_bytes, NULL, &blamed),
+                      calls[i].wanted);
+        EXPECT_BLAMED(calls[i].wanted, calls[i].field);
+    }
+    char text[INLAY_PLAN_TEXT_BYTES];
+    EXPECT_STATUS(inlay_forward_explain(layer, &batch, out.begin, ROW_BYTES, NULL, &blamed, NULL, 1), INLAY_ERROR_NULL);
+    EXPECT_BLAMED(INLAY_ERROR_NULL, "text");
+    EXPECT_STATUS(inlay_forward_explain(layer, &batch, out.begin, ROW_BYTES, NULL, &blamed, text, 0),
+                  INLAY_ERROR_SHAPE);
+    EXPECT_BLAMED(INLAY_ERROR_SHAPE, "text_bytes");
     /* Without work, nothing is checked. */
     batch = inlay_batch_i32(NULL, 0, SEQ, -5);
     EXPECT_STATUS(inlay_forward(layer, &batch, NULL, ROW_BYTES, NULL, NULL), INLAY_OK);
@@ -150,13 +161,20 @@ START_TEST(arguments)
 }
 END_TEST
 
-#define EXPECT_BATCH(wanted, field, value) EXPECT_WITH(wanted, batch, field, value, forward(layer, &batch, NULL))
+/* Expects a status from a batch with another value in one field, and a fault that names that field, or another one. */
+#define EXPECT_BATCH(wanted, field, value) EXPECT_BATCH_BLAMES(wanted, field, value, #field)
+#define EXPECT_BATCH_BLAMES(wanted, field, value, name)                                                                \
+    do {                                                                                                               \
+        EXPECT_WITH(wanted, batch, field, value, forward(layer, &batch, NULL));                                        \
+        EXPECT_BLAMED(wanted, name);                                                                                   \
+    } while (0)
 
 START_TEST(fields_of_batches)
 {
     static const float weights[TOKENS] = {0};
     inlay_table tokens = good_table(), shard = inlay_table_shard(good_table(), 0, ROWS + 1);
     inlay_layer *layer = make_layer(&tokens, sinusoid, NULL), *sharded = make_layer(&shard, sinusoid, NULL);
+    inlay_layer *bare = make_layer(&tokens, NULL, NULL);
     inlay_batch batch = inlay_batch_i32(ids, BATCH, SEQ, 0);
     EXPECT_BATCH(INLAY_ERROR_NULL, ids, NULL);
     EXPECT_BATCH(INLAY_ERROR_OPTION, size, 0);
@@ -165,7 +183,7 @@ START_TEST(fields_of_batches)
     EXPECT_BATCH(INLAY_ERROR_OPTION, id_type, (inlay_id_type)7);
     EXPECT_BATCH(INLAY_ERROR_OPTION, position_id_type, INLAY_ID_I32); /* without position ids */
     EXPECT_BATCH(INLAY_ERROR_OPTION, segment_id_type, INLAY_ID_I32);
-    EXPECT_BATCH(INLAY_ERROR_OPTION, position_ids, ids); /* without a type */
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_OPTION, position_ids, ids, "position_id_type"); /* without a type */
     EXPECT_BATCH(INLAY_ERROR_OPTION, weights, weights);
     EXPECT_BATCH(INLAY_ERROR_OPTION, padded_length, 3);
     EXPECT_BATCH(INLAY_ERROR_OPTION, dropout, 1);
@@ -177,21 +195,25 @@ START_TEST(fields_of_batches)
     EXPECT_BATCH(INLAY_OK, dropout, 0x1.fffffep-1f);
     EXPECT_BATCH(INLAY_ERROR_OVERFLOW, sequences, SIZE_MAX);
     EXPECT_BATCH(INLAY_ERROR_OVERFLOW, sequences, SIZE_MAX / 2);
-    EXPECT_BATCH(INLAY_ERROR_NULL, length, INLAY_LENGTH_FROM_OFFSETS); /* without offsets */
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_NULL, length, INLAY_LENGTH_FROM_OFFSETS, "offsets"); /* without offsets */
     EXPECT_WITH(INLAY_OK, batch, start, 0, forward(sharded, &batch, NULL));
     EXPECT_WITH(INLAY_ERROR_OPTION, batch, dropout, 0.5f, forward(sharded, &batch, NULL));
+    EXPECT_BLAMED(INLAY_ERROR_OPTION, "dropout");
     batch.length = 1;
     /* sequences * dim * 4 is a multiple of 2^64 (or of 2^32). */
-    EXPECT_BATCH(INLAY_ERROR_OVERFLOW, sequences, (SIZE_MAX >> 4) + 1);
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_OVERFLOW, sequences, (SIZE_MAX >> 4) + 1, "out");
     batch = inlay_batch_i32(ids, BATCH, SEQ, 0);
     batch.position_ids = ids;
     EXPECT_BATCH(INLAY_OK, position_id_type, INLAY_ID_I32);
     EXPECT_BATCH(INLAY_ERROR_OPTION, position_id_type, (inlay_id_type)7);
     batch = inlay_batch_i32(ids, BATCH, SEQ, 0);
     batch.segment_ids = ids;
-    EXPECT_BATCH(INLAY_ERROR_OPTION, segment_id_type, INLAY_ID_I32); /* the layer has no segments */
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_OPTION, segment_id_type, INLAY_ID_I32, "segment_ids"); /* no segments */
+    EXPECT_WITH(INLAY_ERROR_OPTION, batch, position_ids, ids, forward(bare, &batch, NULL));
+    EXPECT_BLAMED(INLAY_ERROR_OPTION, "position_ids");
     inlay_layer_destroy(layer);
     inlay_layer_destroy(sharded);
+    inlay_layer_destroy(bare);
 }
 END_TEST
 
@@ -219,16 +241,16 @@ START_TEST(ragged_batches)
     inlay_batch batch = inlay_batch_ragged(ids, INLAY_ID_I32, offsets, BATCH, 0);
     EXPECT_BATCH(INLAY_OK, length, TOKENS);
     EXPECT_BATCH(INLAY_OK, length, INLAY_LENGTH_FROM_OFFSETS);
-    EXPECT_BATCH(INLAY_ERROR_OVERFLOW, sequences, SIZE_MAX / sizeof *offsets / 2 + 1); /* the last offset is not in
-                                                                                          memory */
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_OVERFLOW, sequences, SIZE_MAX / sizeof *offsets / 2 + 1, "offsets"); /* the last
+                                                                                          offset is not in memory */
     EXPECT_BATCH(INLAY_ERROR_NULL, offsets, NULL);
-    EXPECT_BATCH(INLAY_ERROR_OFFSETS, length, TOKENS - 1);
-    EXPECT_BATCH(INLAY_ERROR_OFFSETS, length, TOKENS + 1);
-    EXPECT_BATCH(INLAY_ERROR_OVERFLOW, length, SIZE_MAX - 1);
-    EXPECT_BATCH(INLAY_ERROR_OFFSETS, padded_length, SEQ - 1);
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_OFFSETS, length, TOKENS - 1, "offsets");
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_OFFSETS, length, TOKENS + 1, "offsets");
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_OVERFLOW, length, SIZE_MAX - 1, "out");
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_OFFSETS, padded_length, SEQ - 1, "offsets");
     EXPECT_BATCH(INLAY_OK, padded_length, SEQ);
     EXPECT_BATCH(INLAY_ERROR_OVERFLOW, padded_length, SIZE_MAX);
-    EXPECT_BATCH(INLAY_ERROR_OVERFLOW, padded_length, SIZE_MAX / 4);
+    EXPECT_BATCH_BLAMES(INLAY_ERROR_OVERFLOW, padded_length, SIZE_MAX / 4, "out");
     EXPECT_BATCH(INLAY_ERROR_OVERFLOW, sequences, SIZE_MAX);
     EXPECT_BATCH(INLAY_ERROR_OVERFLOW, sequences, SIZE_MAX / 8);
     batch.length = TOKENS;
@@ -244,7 +266,7 @@ START_TEST(ragged_batches)
         {{0, INT64_MIN, TOKENS}, 1}, {{INT64_MIN, INT64_MIN, TOKENS}, 0},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        inlay_fault fault = {99, 99, 99};
+        inlay_fault fault = {.sequence = 99, .token = 99, .value = 99};
         EXPECT_WITH(INLAY_ERROR_OFFSETS, batch, offsets, wrong[i].offsets, forward(layer, &batch, &fault));
         expect_fault(&fault, wrong[i].at, 0, wrong[i].offsets[wrong[i].at]);
     }

@@ -32,7 +32,13 @@ START_TEST(version_is_that_of_the_header)
 }
 END_TEST
 
-#define EXPECT_SPEC(wanted, field, value) EXPECT_WITH(wanted, spec, field, value, create_layer(&spec))
+/* Expects a status from a spec with another value in one field, and a fault that names that field, or another one. */
+#define EXPECT_SPEC(wanted, field, value) EXPECT_SPEC_BLAMES(wanted, field, value, #field)
+#define EXPECT_SPEC_BLAMES(wanted, field, value, name)                                                                 \
+    do {                                                                                                               \
+        EXPECT_WITH(wanted, spec, field, value, create_layer(&spec));                                                  \
+        EXPECT_BLAMED(wanted, name);                                                                                   \
+    } while (0)
 
 START_TEST(fields_of_specs)
 {
@@ -44,6 +50,7 @@ START_TEST(fields_of_specs)
     inlay_layer *made = (inlay_layer *)1;
     EXPECT_STATUS(create_layer(&spec), INLAY_OK);
     EXPECT_STATUS(create_layer(NULL), INLAY_ERROR_NULL);
+    EXPECT_BLAMED(INLAY_ERROR_NULL, "spec");
     EXPECT_STATUS(inlay_layer_create(&spec, NULL, NULL), INLAY_ERROR_NULL);
     EXPECT_SPEC(INLAY_ERROR_NULL, tokens, NULL);
     EXPECT_SPEC(INLAY_ERROR_OPTION, size, 0);
@@ -55,6 +62,7 @@ START_TEST(fields_of_specs)
     EXPECT_SPEC(INLAY_ERROR_OPTION, zero_rows, (inlay_zero_rows)3);
     EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, (inlay_position_mode)2);
     EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, INLAY_POSITION_MODE_PADDING_AWARE); /* no positions, no padding */
+    EXPECT_SPEC(INLAY_ERROR_OPTION, clamp_positions, 1);                               /* no positions */
     EXPECT_SPEC(INLAY_ERROR_OPTION, clamp_positions, 2);
     EXPECT_SPEC(INLAY_ERROR_OPTION, norm, (inlay_norm)4);
     EXPECT_SPEC(INLAY_ERROR_OPTION, pooling, (inlay_pooling)3);
@@ -82,11 +90,11 @@ START_TEST(fields_of_specs)
     EXPECT_SPEC(INLAY_ERROR_OPTION, substitute_id, ROWS);
     EXPECT_SPEC(INLAY_ERROR_OPTION, substitute_id, -1);
     EXPECT_SPEC(INLAY_ERROR_OPTION, substitute_id, INT64_MIN);
-    EXPECT_SPEC(INLAY_ERROR_OPTION, tokens, &empty);
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_OPTION, tokens, &empty, "substitute_id");
     spec = inlay_layer_spec_default(&tokens);
     spec.positions = &learned;
     EXPECT_SPEC(INLAY_OK, size, sizeof spec);
-    EXPECT_SPEC(INLAY_ERROR_OPTION, sinusoid, sinusoid);
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_OPTION, sinusoid, sinusoid, "positions");
     EXPECT_SPEC(INLAY_ERROR_OPTION, position_mode, INLAY_POSITION_MODE_PADDING_AWARE);
     EXPECT_SPEC(INLAY_ERROR_OPTION, pooling, INLAY_POOLING_SUM);
     spec.padding_id = 0;
@@ -100,12 +108,12 @@ START_TEST(fields_of_specs)
     spec.norm = INLAY_NORM_RMS;
     EXPECT_SPEC(INLAY_OK, gamma, parameters);
     EXPECT_SPEC(INLAY_ERROR_OPTION, beta, parameters);
-    EXPECT_SPEC(INLAY_ERROR_OPTION, tokens, &shard);
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_OPTION, tokens, &shard, "norm");
     spec.norm = INLAY_NORM_L2;
     EXPECT_SPEC(INLAY_OK, gamma, parameters);
     EXPECT_SPEC(INLAY_OK, pooling, INLAY_POOLING_MEAN);
     EXPECT_SPEC(INLAY_ERROR_OPTION, beta, parameters);
-    EXPECT_SPEC(INLAY_ERROR_OPTION, tokens, &shard);
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_OPTION, tokens, &shard, "norm");
     spec = inlay_layer_spec_default(&shard);
     EXPECT_SPEC(INLAY_ERROR_OPTION, pooling, INLAY_POOLING_SUM);
     EXPECT_SPEC(INLAY_ERROR_OPTION, segments, &learned);
@@ -135,20 +143,22 @@ START_TEST(mappings_and_weights)
     EXPECT_SPEC(INLAY_ERROR_OPTION, token_mapping_type, (inlay_id_type)0);
     EXPECT_SPEC(INLAY_ERROR_OPTION, token_mapping_type, (inlay_id_type)7);
     EXPECT_SPEC(INLAY_ERROR_SHAPE, token_mapping_length, 0);
-    EXPECT_SPEC(INLAY_ERROR_OVERFLOW, token_mapping_length, SIZE_MAX);
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_OVERFLOW, token_mapping_length, SIZE_MAX, "token_mapping");
     for (int i = 0; i < 12; i += 11) {
         const int32_t kept = rows[i];
         rows[i] = ROWS;
         EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_ID);
+        EXPECT_BLAMED(INLAY_ERROR_ID, "token_mapping");
         rows[i] = -1;
         EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_ID);
+        EXPECT(blamed.token == (size_t)i && blamed.value == -1, "the fault is at %zu", blamed.token);
         rows[i] = kept;
     }
     EXPECT_SPEC(INLAY_OK, tokens, &shard); /* rows of its vocabulary */
     rows[0] = ROWS + 3;
     EXPECT_SPEC(INLAY_OK, tokens, &shard);
     rows[0] = ROWS + 4;
-    EXPECT_SPEC(INLAY_ERROR_ID, tokens, &shard);
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_ID, tokens, &shard, "token_mapping");
     rows[0] = 0;
     /* Ids are those of the mapping. */
     spec.bad_id = INLAY_BAD_ID_SUBSTITUTE;
@@ -179,9 +189,10 @@ START_TEST(mappings_and_weights)
     spec.token_weights = weights;
     spec.token_weights_length = 12;
     EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_OPTION);
+    EXPECT_BLAMED(INLAY_ERROR_OPTION, "token_weights");
     spec.pooling = INLAY_POOLING_MEAN;
     EXPECT_STATUS(create_layer(&spec), INLAY_OK);
-    EXPECT_SPEC(INLAY_ERROR_OPTION, token_weights, NULL);
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_OPTION, token_weights, NULL, "token_weights_length");
     EXPECT_SPEC(INLAY_ERROR_SHAPE, token_weights_length, 11);
     EXPECT_SPEC(INLAY_ERROR_SHAPE, token_weights_length, ROWS);
     EXPECT_SPEC(INLAY_ERROR_SHAPE, token_weights_length, 0);
@@ -211,6 +222,48 @@ START_TEST(specs_of_later_versions)
     EXPECT_WITH(INLAY_ERROR_OPTION, later, behind, 1, create_layer(&later.spec));
     EXPECT_WITH(INLAY_ERROR_OPTION, tuning, behind, 1, create_layer(&later.spec));
     EXPECT_WITH(INLAY_ERROR_OPTION, tuning, tuning.size, sizeof tuning.tuning - 1, create_layer(&later.spec));
+}
+END_TEST
+
+/* Tables, tunings and states of self-tuning are blamed by their field; the reason names theirs. */
+START_TEST(fields_of_fields)
+{
+    const inlay_table tokens = good_table();
+    const inlay_table_extent extents[2] = {{table[0], NULL, NULL, 0}, {table[4], NULL, NULL, 4}};
+    inlay_table bad = tokens;
+    inlay_tuning tuning = inlay_tuning_default();
+    inlay_tuning_state state = {.size = sizeof state};
+    inlay_layer_spec spec = inlay_layer_spec_default(&bad);
+#define EXPECT_REASON(wanted, object, field, value, name, word)                                                        \
+    do {                                                                                                               \
+        EXPECT_WITH(wanted, object, field, value, create_layer(&spec));                                                \
+        EXPECT_BLAMED(wanted, name);                                                                                   \
+        EXPECT(strstr(blamed.reason, word) != NULL, "\"%s\" lacks \"%s\"", blamed.reason, word);                       \
+    } while (0)
+    EXPECT_REASON(INLAY_ERROR_OPTION, bad, size, 8, "tokens", "size");
+    EXPECT_REASON(INLAY_ERROR_OPTION, bad, type, (inlay_element_type)0, "tokens", "type");
+    EXPECT_REASON(INLAY_ERROR_OPTION, bad, group, 32, "tokens", "group");
+    EXPECT_REASON(INLAY_ERROR_OPTION, bad, scales, table, "tokens", "scales");
+    EXPECT_REASON(INLAY_ERROR_OPTION, bad, zeros, table, "tokens", "zeros");
+    EXPECT_REASON(INLAY_ERROR_OPTION, bad, extents, extents, "tokens", "extents");
+    EXPECT_REASON(INLAY_ERROR_SHAPE, bad, dim, 0, "tokens", "dim");
+    EXPECT_REASON(INLAY_ERROR_SHAPE, bad, first_row, 1, "tokens", "vocab");
+    EXPECT_REASON(INLAY_ERROR_STRIDE, bad, stride_bytes, 8, "tokens", "stride_bytes");
+    EXPECT_REASON(INLAY_ERROR_NULL, bad, data, NULL, "tokens", "null");
+    EXPECT_REASON(INLAY_ERROR_OVERFLOW, bad, rows, SIZE_MAX, "tokens", "address space");
+    bad = inlay_table_from_extents(tokens, extents, 2, 0);
+    EXPECT_REASON(INLAY_ERROR_SHAPE, bad, rows, 4, "tokens", "extents");
+    bad = tokens;
+    spec.tuning = &tuning;
+    EXPECT_REASON(INLAY_ERROR_OPTION, tuning, prefetch, (inlay_prefetch)8, "tuning", "prefetch");
+    EXPECT_REASON(INLAY_ERROR_OPTION, tuning, reserved, 1, "tuning", "reserved");
+    spec.tuning = NULL;
+    spec.tuning_state = &state;
+    EXPECT_REASON(INLAY_ERROR_OPTION, state, size, 8, "tuning_state", "size");
+    EXPECT_REASON(INLAY_ERROR_OPTION, state, prefetch[5], 8, "tuning_state", "prefetch");
+    EXPECT_REASON(INLAY_ERROR_OPTION, state, computes[5], 2, "tuning_state", "computes");
+    EXPECT_REASON(INLAY_ERROR_OPTION, state, stores[7], 3, "tuning_state", "stores");
+    EXPECT_REASON(INLAY_ERROR_OPTION, state, reserved[3], 1, "tuning_state", "reserved");
 }
 END_TEST
 
@@ -320,6 +373,8 @@ START_TEST(executors)
         const inlay_executor *e = &bad[i].executor;
         const inlay_status wanted = bad[i].wanted;
         EXPECT_STATUS(inlay_forward(layer, &batch, to, ROW_BYTES, e, NULL), wanted);
+        EXPECT_STATUS(inlay_forward(layer, &batch, to, ROW_BYTES, e, &blamed), wanted);
+        EXPECT_BLAMED(wanted, "executor");
         EXPECT_STATUS(inlay_gather(&tokens, ids, INLAY_ID_I32, TOKENS, 1, to, ROW_BYTES, e, NULL), wanted);
         EXPECT_STATUS(inlay_scale(table, ROW_BYTES, 3, DIM, 2, to, ROW_BYTES, e), wanted);
         EXPECT_STATUS(inlay_add_positions(to, ROW_BYTES, 1, 2, &tokens, 0, e, NULL), wanted);
@@ -335,6 +390,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of layers", make_fixture, free_fixture, every_status_has_its_own_sentence,
-                     version_is_that_of_the_header, fields_of_specs, mappings_and_weights, specs_of_later_versions,
-                     wide_rows, handles_and_their_memory, executors);
+                     version_is_that_of_the_header, fields_of_specs, mappings_and_weights, fields_of_fields,
+                     specs_of_later_versions, wide_rows, handles_and_their_memory, executors);
 }

@@ -81,7 +81,7 @@ static void expect_fault(struct ngram_call *call, inlay_status status, size_t b,
 {
     if (call->status == INLAY_OK) {
         call->status = status;
-        call->fault = (inlay_fault){b, at, value};
+        call->fault = (inlay_fault){.sequence = b, .token = at, .value = value};
     }
 }
 

@@ -456,11 +456,12 @@ void call_end(struct call *call)
 
 /* ---- Comparison ---- */
 
-static const inlay_fault no_fault = {77, 77, 77};
+static const inlay_fault no_fault = {.sequence = 77, .token = 77, .value = 77};
 
 static bool same_outcome(const struct outcome *a, const struct outcome *b)
 {
-    return a->created == b->created && a->status == b->status && memcmp(&a->fault, &b->fault, sizeof a->fault) == 0;
+    return a->created == b->created && a->status == b->status && a->fault.sequence == b->fault.sequence &&
+           a->fault.token == b->fault.token && a->fault.value == b->fault.value;
 }
 
 /* Explains the call, whose output is in `arena`. Returns true if status and fault are the same as for running it, the

@@ -415,7 +415,7 @@ static inlay_status find_bad_offset(const inlay_batch *batch, inlay_fault *fault
         if ((b == 0 && end != 0) || end < before || end > (int64_t)batch->length ||
             (b == batch->sequences && end != (int64_t)batch->length) ||
             (batch->padded_length > 0 && end - before > (int64_t)batch->padded_length)) {
-            *fault = (inlay_fault){b, 0, end};
+            *fault = (inlay_fault){.sequence = b, .value = end};
             return INLAY_ERROR_OFFSETS;
         }
         before = end;
@@ -454,7 +454,7 @@ static inlay_status find_fault(const inlay_layer_spec *spec, const inlay_batch *
         for (size_t b = 0; b < batch->sequences; b++) {
             struct sequence sequence = sequence_at(batch, b);
             for (size_t s = 0; s < sequence.count; s++) {
-                *fault = (inlay_fault){b, s, 0};
+                *fault = (inlay_fault){.sequence = b, .token = s};
                 if (is_bad(order[i], spec, batch, &sequence, s, &fault->value))
                     return order[i];
             }

@@ -311,7 +311,8 @@ static bool explain(const inlay_layer *layer, size_t length, char text[INLAY_PLA
     ck_assert_int_eq(inlay_forward_explain(layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL, text,
                                            INLAY_PLAN_TEXT_BYTES),
                      INLAY_OK);
-    ck_assert_int_eq(inlay_validate(&work, layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL), INLAY_OK);
+    ck_assert_int_eq(inlay_validate(&work, layer, &batch, "out", fixture.out[0], DIM * sizeof(float), NULL, NULL),
+                     INLAY_OK);
     inlay_tuner_ask(layer->tuner, length * DIM * sizeof(float), false, false, &tuned);
     const struct inlay_position_plan positions = inlay_make_plan(&work, NULL, &tuned).positions;
     return positions.source == INLAY_POSITIONS_READ || length <= positions.compute_tokens;

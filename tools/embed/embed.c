@@ -111,6 +111,8 @@ static int make_own_layer(struct embedding *e)
                           shown(options->positions_file), spec->positions->dim, dim);
     }
     spec->cached_positions = 0; /* a single pass doesn't read them again */
+    inlay_fault fault;
+    TRY(check_fault(inlay_layer_spec_check(spec, &fault), &fault));
     TRY(check_status(inlay_layer_create(spec, NULL, &layer)));
     e->layer = layer;
     e->spec = spec;
@@ -163,7 +165,7 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
                       ": give a smaller --start or --length",
                       fault->value, fault->token,
                       (spec->positions != NULL ? (int64_t)spec->positions->rows : INLAY_POSITION_LIMIT) - 1);
-    return check_status(status);
+    return check_fault(status, fault);
 }
 
 static int forward(struct embedding *e)
@@ -172,7 +174,7 @@ static int forward(struct embedding *e)
     inlay_file *file = e->spec->token_mapping != NULL ? NULL
                        : e->model.file != NULL        ? e->model.file
                                                       : e->table.model.file;
-    inlay_fault fault = {0, 0, 0};
+    inlay_fault fault = {0};
     inlay_file_read read = {0};
     model_read_begin(file, e->spec->tokens, e->tokens.ids, e->tokens.count, &read);
     inlay_status status = inlay_forward(e->layer, &e->batch, e->result.elements, e->spec->tokens->dim * sizeof(float),
@@ -183,7 +185,7 @@ static int forward(struct embedding *e)
 
 static int explain(struct embedding *e)
 {
-    inlay_fault fault = {0, 0, 0};
+    inlay_fault fault = {0};
     char plan[INLAY_PLAN_TEXT_BYTES];
     inlay_status status =
         inlay_forward_explain(e->layer, &e->batch, e->result.elements, e->spec->tokens->dim * sizeof(float),

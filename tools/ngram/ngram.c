@@ -119,7 +119,7 @@ static int refused(const struct hashing *h, inlay_status status, const inlay_fau
         return failed("the history of sequence %zu has %" PRId64 ", which is not in the vocabulary of %s: ids run from "
                       "0 to %zu",
                       fault->sequence, fault->value, shown(h->options.spec), vocab - 1);
-    return check_status(status);
+    return check_fault(status, fault);
 }
 
 /* ---- Row ids ---------------------------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static int refused(const struct hashing *h, inlay_status status, const inlay_fau
 static int make_row_ids(struct hashing *h)
 {
     const size_t columns = h->file.spec.column_count;
-    inlay_fault fault = {0, 0, 0};
+    inlay_fault fault = {0};
     h->row_ids = (struct result){NPY_I8, 2, {h->tokens, columns}, 0, NULL};
     result_allocate(&h->row_ids, "the row ids");
     inlay_status status = inlay_ngram_ids(h->ngram, &h->batch, 0, columns, INLAY_ID_I64, h->row_ids.elements,
@@ -232,7 +232,7 @@ static int forward(struct hashing *h)
     lookup.scale = scale_of(&options->scale, h->dim) * (of_model ? h->model.factor : 1);
     lookup.combine = options->combine;
     lookup.out_type = options->type;
-    inlay_fault fault = {0, 0, 0};
+    inlay_fault fault = {0};
     inlay_file_read read = {0};
     if (of_model && h->model.count == 1) {
         /* Rows on disk are requested together, which needs their ids. */

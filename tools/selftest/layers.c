@@ -294,7 +294,10 @@ const struct family type_checks = {"layer of", type_run, .item = element_item};
 static const struct error_check {
     const char *name;
     inlay_status status;
-    inlay_fault place; /* value 0: not written */
+    struct place {
+        size_t sequence, token;
+        int64_t value; /* 0: not written */
+    } place;
     struct change {
         void *field;
         const void *value;
@@ -334,7 +337,8 @@ static const struct error_check {
 static void error_run(struct trial *trial, size_t item)
 {
     static const struct layer_check layer_of_errors = {.learned = true, .segments = true};
-    static const inlay_fault nowhere = {99, 99, 99}; /* unchanged if the call writes no place */
+    static const inlay_fault nowhere = {
+        .sequence = 99, .token = 99, .value = 99}; /* unchanged if nothing has a place */
     const struct error_check *wanted = &errors[item];
     make_call(trial, &layer_of_errors, ERROR_DIM);
     for (size_t i = 0; i < TOKENS; i++) {
@@ -356,7 +360,10 @@ static void error_run(struct trial *trial, size_t item)
         status = inlay_forward(layer, &call.batch, call.out, call.stride, &call.executor, &place);
     if (status != wanted->status)
         trial_fault(trial, "the status is %d, not %d", (int)status, (int)wanted->status);
-    if (memcmp(&place, wanted->place.value != 0 ? &wanted->place : &nowhere, sizeof place) != 0)
+    const struct place *at = &wanted->place, unchanged = {nowhere.sequence, nowhere.token, nowhere.value};
+    if (at->value == 0)
+        at = &unchanged;
+    if (place.sequence != at->sequence || place.token != at->token || place.value != at->value)
         trial_fault(trial, "the place is sequence %zu, token %zu, value %lld", place.sequence, place.token,
                     (long long)place.value);
     for (size_t i = 0; i < sizeof call.output; i++)

@@ -69,6 +69,11 @@ int check_status(inlay_status status)
     return status == INLAY_OK ? DONE : failed("%s", inlay_status_string(status));
 }
 
+int check_fault(inlay_status status, const inlay_fault *fault)
+{
+    return status == INLAY_OK ? DONE : failed("%s: %s", fault->field, fault->reason);
+}
+
 /* Returns true if a terminal would interpret a character instead of showing it: C0, C1, line separators (U+2028,
    U+2029) and directional overrides (U+202A to U+202E, U+2066 to U+2069). */
 static bool is_control(const char *character)

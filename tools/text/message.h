@@ -62,3 +62,6 @@ void append(char *text, size_t size, const char *format, ...) __attribute__((for
 
 /** Returns DONE for INLAY_OK; otherwise prints the library's message and returns FAILED. */
 int check_status(inlay_status status);
+
+/** Same for a call that has set the fault: prints the argument and the reason. */
+int check_fault(inlay_status status, const inlay_fault *fault);

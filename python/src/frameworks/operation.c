@@ -237,7 +237,7 @@ static inlay_status report(const struct operation *operation, inlay_status statu
     if (status_names_index(status))
         fault_text(text, status, &operation->batch, fault, ids->dims, ids->shape, operation->spec.positions != NULL);
     else if (status != INLAY_OK)
-        snprintf(text, ERROR_TEXT_BYTES, "%s", inlay_status_string(status));
+        snprintf(text, ERROR_TEXT_BYTES, "%s: %s", fault->field, fault->reason);
     return status;
 }
 
@@ -253,6 +253,8 @@ inlay_status operation_run(const struct operation *operation, char text[ERROR_TE
     if (status == INLAY_OK)
         status = inlay_forward(layer, &operation->batch, out->data, row_bytes,
                                large ? threads_executor(threads_get(), &executor) : NULL, &fault);
+    else if (inlay_layer_spec_check(&operation->spec, &fault) == INLAY_OK)
+        fault = (inlay_fault){.field = "layer", .reason = inlay_status_string(status)}; /* no memory */
     inlay_layer_destroy(layer);
     return report(operation, status, &fault, text);
 }

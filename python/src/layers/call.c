@@ -25,7 +25,6 @@ _Static_assert((int)ARGUMENTS <= (int)MAX_ARGUMENTS, "each argument has a place"
 /* Rejects arguments that the layer or the other arguments exclude. Returns -1 with ValueError. */
 static int check_use(const struct layer_facts *layer, PyObject *const given[ARGUMENTS])
 {
-    static const char no_positions[] = "this layer has no positions";
     const bool start = given[ARGUMENT_START] != NULL, starts = given[ARGUMENT_STARTS] != NULL;
     const struct {
         enum argument argument;
@@ -35,12 +34,9 @@ static int check_use(const struct layer_facts *layer, PyObject *const given[ARGU
         {ARGUMENT_PADDED, given[ARGUMENT_OFFSETS] == NULL, "there are no offsets"},
         {ARGUMENT_PADDED, layer->pooled && given[ARGUMENT_PADDED] != Py_False,
          "a layer with pooling has one row for each sequence"},
-        {ARGUMENT_STARTS, !layer->positioned, no_positions},
+        {ARGUMENT_STARTS, !layer->positioned, "this layer has no positions"},
         {ARGUMENT_STARTS, start, "start was given too"},
-        {ARGUMENT_POSITION_IDS, !layer->positioned, no_positions},
         {ARGUMENT_POSITION_IDS, start || starts, "start or starts was given too"},
-        {ARGUMENT_SEGMENT_IDS, !layer->segmented, "this layer has no segments"},
-        {ARGUMENT_WEIGHTS, !layer->pooled, "this layer has no pooling"},
     };
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         if (given[reasons[i].argument] != NULL && reasons[i].wrong)
@@ -262,8 +258,8 @@ PyObject *call_end(struct call *call, PyObject *like, bool failed)
 }
 
 /* Sets the exception of a call that failed. */
-static void raise_fault(const struct call *call, const struct layer_facts *layer, inlay_status status,
-                        const inlay_fault *fault)
+static void raise_of_call(const struct call *call, const struct layer_facts *layer, inlay_status status,
+                          const inlay_fault *fault)
 {
     if (status_names_index(status)) {
         char text[ERROR_TEXT_BYTES];
@@ -313,7 +309,7 @@ int call_run(struct call *call, const struct layer_facts *layer, const inlay_gra
     threads_restore_gil(thread);
     if (status == INLAY_OK)
         return 0;
-    raise_fault(call, layer, status, &fault);
+    raise_of_call(call, layer, status, &fault);
     return -1;
 }
 
@@ -329,6 +325,6 @@ PyObject *call_explain(struct call *call, const struct layer_facts *layer)
     threads_restore_gil(thread);
     if (status == INLAY_OK)
         return PyUnicode_FromString(text);
-    raise_fault(call, layer, status, &fault);
+    raise_of_call(call, layer, status, &fault);
     return NULL;
 }

@@ -22,7 +22,7 @@ struct layer_facts {
     struct open_file *file;   /* source of the rows; null: memory */
     const inlay_table *rows;  /* token table in that file */
     Py_ssize_t table_rows[3]; /* rows of the tables of tokens, positions and segments; 0: no table */
-    bool positioned, learned, segmented, pooled, skips;
+    bool positioned, learned, pooled, skips;
 };
 
 enum argument {

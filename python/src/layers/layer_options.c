@@ -127,47 +127,6 @@ static int read_tokens(struct layer *layer, const struct layer_options *given, i
                      &spec->token_weights);
 }
 
-/* Sets IndexError for the first entry of a token mapping that is out of range. */
-static void explain_mapping(struct view *mapping, const inlay_table *table)
-{
-    const size_t rows = table->vocab > 0 ? table->vocab : table->rows;
-    if (view_pack(mapping, DTYPE_I64) < 0)
-        return;
-    for (size_t i = 0; i < view_count(mapping); i++) {
-        const int64_t row = view_int64_at(mapping, i);
-        if (row < 0 || (uint64_t)row >= rows) {
-            raise_index("token_mapping", row, i, mapping->dims, mapping->shape, "the table");
-            return;
-        }
-    }
-}
-
-/* Names two options that exclude each other, for the most common combinations. */
-static int explain_options(const inlay_layer_spec *spec)
-{
-    const bool positioned = spec->sinusoid != NULL || spec->positions != NULL;
-    const struct {
-        bool wrong;
-        const char *text;
-    } reasons[] = {
-        {spec->pooling != INLAY_POOLING_NONE && positioned, "pooling excludes positions"},
-        {spec->pooling != INLAY_POOLING_NONE && spec->segments != NULL, "pooling excludes segments"},
-        {spec->pooling == INLAY_POOLING_NONE && spec->token_weights != NULL, "token_weights need pooling"},
-        {spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE && spec->padding_id < 0,
-         "position_mode=\"padding_aware\" needs padding_id"},
-        {spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE && !positioned,
-         "position_mode=\"padding_aware\" needs positions"},
-        {spec->clamp_positions && spec->positions == NULL, "clamp_positions needs a table of positions"},
-        {spec->segments_first && spec->segments == NULL, "segments_first needs segments"},
-        {spec->bad_id == INLAY_BAD_ID_SUBSTITUTE, "substitute_id is not in the table"},
-        {spec->tokens->vocab > 0, "a shard excludes norm, pooling and segments"},
-    };
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        if (reasons[i].wrong)
-            return raise_error(PyExc_ValueError, "%s", reasons[i].text);
-    return raise_error(PyExc_ValueError, "two options of the layer conflict: drop those it does not need, one by one");
-}
-
 void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const inlay_layer *handle)
 {
     layer->facts = (struct layer_facts){
@@ -182,18 +141,24 @@ void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const in
                        spec->segments != NULL ? (Py_ssize_t)spec->segments->rows : 0},
         .positioned = spec->sinusoid != NULL || spec->positions != NULL,
         .learned = spec->positions != NULL,
-        .segmented = spec->segments != NULL,
         .pooled = spec->pooling != INLAY_POOLING_NONE,
         .skips = spec->bad_id == INLAY_BAD_ID_SKIP,
     };
 }
 
-/* Returns the part of a layer that limits its dim. */
-static const char *limiting_part(const inlay_layer_spec *spec)
+/* Sets the exception for a spec that the library rejects. Returns -1. */
+static int raise_spec(const struct layer *layer, const inlay_layer_spec *spec)
 {
-    if (spec->pooling != INLAY_POOLING_NONE)
-        return "pooling";
-    return spec->norm != INLAY_NORM_NONE ? "a norm with 16-bit outputs" : "a sinusoid with 16-bit outputs";
+    const struct view *mapping = &layer->token_mapping;
+    inlay_fault fault;
+    const inlay_status status = inlay_layer_spec_check(spec, &fault);
+    if (status == INLAY_ERROR_ID)
+        raise_index(fault.field, fault.value, fault.token, mapping->dims, mapping->shape, "the table");
+    else if (status != INLAY_OK)
+        raise_fault(status, &fault);
+    else
+        PyErr_NoMemory();
+    return -1;
 }
 
 int layer_fill(struct layer *layer, const struct layer_options *given)
@@ -218,16 +183,5 @@ int layer_fill(struct layer *layer, const struct layer_options *given)
     spec.scale *= table_scale(layer->tokens);
     inlay_status status = inlay_layer_create(&spec, NULL, &layer->handle);
     layer_set_facts(layer, &spec, layer->handle);
-    if (status == INLAY_OK)
-        return 0;
-    if (status == INLAY_ERROR_OPTION)
-        return explain_options(&spec);
-    if (status == INLAY_ERROR_ID)
-        explain_mapping(&layer->token_mapping, spec.tokens);
-    else if (status == INLAY_ERROR_SHAPE && dim > 4096)
-        PyErr_Format(PyExc_ValueError, "%s takes at most 4096 columns, and the table has dim %zu", limiting_part(&spec),
-                     dim);
-    else
-        raise_status(status);
-    return -1;
+    return status == INLAY_OK ? 0 : raise_spec(layer, &spec);
 }

@@ -82,6 +82,12 @@ PyObject *raise_status(inlay_status status)
     return NULL;
 }
 
+PyObject *raise_fault(inlay_status status, const inlay_fault *fault)
+{
+    return PyErr_Format(status_names_index(status) ? PyExc_IndexError : PyExc_ValueError, "%s: %s", fault->field,
+                        fault->reason);
+}
+
 PyObject *raise_call(inlay_status status, const inlay_fault *fault, size_t tokens, bool padded)
 {
     if (status == INLAY_ERROR_OFFSETS)
@@ -92,7 +98,7 @@ PyObject *raise_call(inlay_status status, const inlay_fault *fault, size_t token
                             padded ? ", and no sequence is longer than padded" : "");
     if (status == INLAY_ERROR_OVERLAP)
         return PyErr_Format(PyExc_ValueError, "out overlaps ids, another argument or a table");
-    return raise_status(status);
+    return raise_fault(status, fault);
 }
 
 PyObject *raise_index(const char *what, int64_t value, size_t index, int dims, const Py_ssize_t *shape,

@@ -46,6 +46,9 @@ int raise_object(PyObject *exception);
 /* Sets the exception of an error without a place. Returns null. */
 PyObject *raise_status(inlay_status status);
 
+/* Sets the exception of an error about an argument: its field and the reason. Returns null. */
+PyObject *raise_fault(inlay_status status, const inlay_fault *fault);
+
 /* Same for a call with `tokens` tokens, with details about offsets and overlaps. */
 PyObject *raise_call(inlay_status status, const inlay_fault *fault, size_t tokens, bool padded);
 

@@ -197,7 +197,7 @@ static PyObject *rows_of(const inlay_sinusoid *sinusoid, const struct view *posi
     struct output output;
     if (output_open(&output, out, positions->way, dtype, dims, shape) < 0)
         return NULL;
-    inlay_fault fault = {0, 0, 0};
+    inlay_fault fault = {0};
     inlay_status status = write_rows(sinusoid, positions, type, dtype_infos[dtype].element, &output, &fault);
     if (status == INLAY_OK)
         return output_close(&output, positions->way, like);
@@ -317,7 +317,7 @@ static PyObject *rotary_of(const struct rotary *rotary, const struct view *posit
         return NULL;
     if (output_open(&pair[1], NULL, positions->way, dtype, dims, shape) < 0)
         return output_abandon(&pair[0]);
-    inlay_fault fault = {0, 0, 0};
+    inlay_fault fault = {0};
     PyThreadState *thread = PyEval_SaveThread();
     inlay_status status = write_tables(rotary, positions, type, pair, &fault);
     PyEval_RestoreThread(thread);
