@@ -28,8 +28,10 @@ inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, v
         return status;
     struct inlay_tuned memory;
     const struct inlay_tuned *tuned = ask_tuner(layer, &work, true, &memory);
-    struct inlay_plan plan = inlay_make_plan(&work, executor, tuned);
-    inlay_tuner_start(&plan.transfers.choices);
+    struct inlay_plan plan;
+    inlay_make_plan(&plan, &work, executor, tuned);
+    if (tuned != NULL)
+        inlay_tuner_start(&plan.transfers.choices);
     inlay_plan_run(&plan, executor);
     const struct inlay_written output = {work.out, work.rows, work.row_bytes, work.out_stride_bytes};
     if (tuned != NULL && tuned->stores.timed)
@@ -54,7 +56,8 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
         return INLAY_OK;
     }
     struct inlay_tuned memory;
-    const struct inlay_plan plan = inlay_make_plan(&work, executor, ask_tuner(layer, &work, false, &memory));
+    struct inlay_plan plan;
+    inlay_make_plan(&plan, &work, executor, ask_tuner(layer, &work, false, &memory));
     inlay_plan_print(&plan, text, text_bytes);
     return INLAY_OK;
 }

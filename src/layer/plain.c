@@ -40,7 +40,8 @@ static inlay_status run_validated(inlay_layer_spec *spec, const inlay_batch *bat
         .longest = batch->length,
         .special_rows = spec->tokens->vocab > 0,
     };
-    struct inlay_plan plan = inlay_make_plan(&work, executor, NULL);
+    struct inlay_plan plan;
+    inlay_make_plan(&plan, &work, executor, NULL);
     inlay_plan_run(&plan, executor);
     spec->tuning = NULL;
     return INLAY_OK;

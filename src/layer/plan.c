@@ -43,20 +43,24 @@ static enum inlay_route choose_route(const struct inlay_work *work, bool in_memo
 }
 
 /* Splits along positions first, since parts of the same positions would each read or compute the same position rows. */
-static struct inlay_parts choose_parts(const struct inlay_work *work, const inlay_executor *executor, size_t bytes)
+static void choose_parts(struct inlay_parts *parts, const struct inlay_work *work, const inlay_executor *executor,
+                         size_t bytes)
 {
-    const size_t length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;
-    const size_t parts = inlay_parts(executor, bytes);
-    if (parts == 1) /* saves small calls the divisions below */
-        return (struct inlay_parts){length, 1, 1,
-                                    executor == NULL ? "there is no executor" : "there is no work for a second thread"};
-    if (work->spec->pooling != INLAY_POOLING_NONE || work->padding_aware)
-        return (struct inlay_parts){length, 1, inlay_min(parts, work->batch.sequences),
-                                    "a sequence is computed as a whole"};
-    const size_t min_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
-    const size_t across_positions = inlay_min(parts, (length + min_rows - 1) / min_rows);
-    return (struct inlay_parts){length, across_positions, inlay_min(parts / across_positions, work->batch.sequences),
-                                "positions are cut first, since sequences share their rows"};
+    const size_t count = inlay_parts(executor, bytes);
+    parts->length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;
+    if (count == 1) { /* saves small calls the divisions below */
+        parts->across_positions = parts->across_sequences = 1;
+        parts->reason = executor == NULL ? "there is no executor" : "there is no work for a second thread";
+    } else if (work->spec->pooling != INLAY_POOLING_NONE || work->padding_aware) {
+        parts->across_positions = 1;
+        parts->across_sequences = inlay_min(count, work->batch.sequences);
+        parts->reason = "a sequence is computed as a whole";
+    } else {
+        const size_t min_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
+        parts->across_positions = inlay_min(count, (parts->length + min_rows - 1) / min_rows);
+        parts->across_sequences = inlay_min(count / parts->across_positions, work->batch.sequences);
+        parts->reason = "positions are cut first, since sequences share their rows";
+    }
 }
 
 static bool choose_stores(const struct inlay_work *work, const struct inlay_kernels *kernels, size_t bytes,
@@ -85,12 +89,14 @@ static struct computing choose_computing(const struct inlay_work *work, enum inl
                                          const struct inlay_parts *parts, const struct inlay_kernels *kernels,
                                          bool stream)
 {
+    const struct computing none = {.compute_tokens = SIZE_MAX};
+    if (work->spec->sinusoid == NULL || route != INLAY_ROUTE_FAST)
+        return none;
     const bool one_sequence_per_part = parts->across_sequences == work->batch.sequences;
     const size_t compute_bytes = work->spec->tuning->compute_bytes;
-    const bool reads = in_memory && (!one_sequence_per_part ||
-                                     work->longest * work->row_bytes <= inlay_min(compute_bytes, INLAY_TUNE_MIN_BYTES));
-    if (route != INLAY_ROUTE_FAST || work->spec->sinusoid == NULL || reads)
-        return (struct computing){.compute_tokens = SIZE_MAX};
+    const size_t min_bytes = inlay_min(compute_bytes, INLAY_TUNE_MIN_BYTES);
+    if (in_memory && (!one_sequence_per_part || work->longest * work->row_bytes <= min_bytes))
+        return none;
     const bool by_sequence = one_sequence_per_part || work->batch.starts != NULL;
     /* A fused pass leaves prefetching to its kernel. */
     const bool fused = by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows && kernels->prefetches &&
@@ -140,71 +146,68 @@ static const char *computed_reason(const struct inlay_choices *choices, bool in_
                                     : "a part has one sequence: picked by self-tuning";
 }
 
-static struct inlay_position_plan choose_positions(const struct inlay_work *work, enum inlay_route route,
-                                                   bool in_memory, const struct inlay_parts *parts,
-                                                   const struct computing *computing,
-                                                   const struct inlay_choices *choices)
+static void choose_positions(struct inlay_position_plan *plan, const struct inlay_work *work, enum inlay_route route,
+                             bool in_memory, const struct inlay_parts *parts, const struct computing *computing,
+                             const struct inlay_choices *choices)
 {
-    if (work->spec->positions == NULL)
-        return (struct inlay_position_plan){INLAY_POSITIONS_ABSENT, "the layer has none", .block_tokens = SIZE_MAX};
-    if (route == INLAY_ROUTE_GENERAL)
-        return (struct inlay_position_plan){INLAY_POSITIONS_FOUND, "the general path finds the position of each token",
-                                            .block_tokens = SIZE_MAX};
     const bool tries = choices->tries_source, computes = choices->computes || tries;
-    return (struct inlay_position_plan){
-        .source = computes ? INLAY_POSITIONS_COMPUTED : INLAY_POSITIONS_READ,
-        .reason = computes                       ? computed_reason(choices, in_memory)
-                  : work->spec->sinusoid != NULL ? "all of them are cached"
-                                                 : "they are learned",
-        /* A single sequence uses each position row once: there is no block to keep. */
-        .block_tokens = parts->across_sequences < work->batch.sequences
-                            ? inlay_max(work->spec->tuning->block_bytes / work->row_bytes, 1)
-                            : SIZE_MAX,
-        .by_sequence = computing->by_sequence,
-        .fused = computing->fused,
-        /* A call that is timed as a whole and tries reading computes nothing. */
-        .compute_tokens = !choices->chosen                               ? computing->compute_tokens
-                          : tries && choices->whole && choices->computes ? SIZE_MAX
-                                                                         : INLAY_PART_POSITIONS,
-        .read_quarters = !tries || choices->whole ? 0
-                         : choices->computes      ? 1
-                                                  : 3,
-    };
+    if (work->spec->positions == NULL) {
+        plan->source = INLAY_POSITIONS_ABSENT;
+        plan->reason = "the layer has none";
+    } else if (route == INLAY_ROUTE_GENERAL) {
+        plan->source = INLAY_POSITIONS_FOUND;
+        plan->reason = "the general path finds the position of each token";
+    } else {
+        plan->source = computes ? INLAY_POSITIONS_COMPUTED : INLAY_POSITIONS_READ;
+        plan->reason = computes                       ? computed_reason(choices, in_memory)
+                       : work->spec->sinusoid != NULL ? "all of them are cached"
+                                                      : "they are learned";
+    }
+    /* A single sequence uses each position row once: there is no block to keep. */
+    plan->block_tokens = plan->source == INLAY_POSITIONS_READ && parts->across_sequences < work->batch.sequences
+                             ? inlay_max(work->spec->tuning->block_bytes / work->row_bytes, 1)
+                             : SIZE_MAX;
+    plan->by_sequence = computing->by_sequence;
+    plan->fused = computing->fused;
+    /* A call that is timed as a whole and tries reading computes nothing. */
+    plan->compute_tokens = !choices->chosen                               ? computing->compute_tokens
+                           : tries && choices->whole && choices->computes ? SIZE_MAX
+                                                                          : INLAY_PART_POSITIONS;
+    plan->read_quarters = !tries || choices->whole ? 0 : choices->computes ? 1 : 3;
 }
 
-struct inlay_plan inlay_make_plan(const struct inlay_work *work, const inlay_executor *executor,
-                                  const struct inlay_tuned *tuned)
+void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
+                     const struct inlay_tuned *tuned)
 {
     static const struct inlay_store_trial_call no_trial = {0};
     const struct inlay_kernels *kernels = inlay_dispatch();
     const size_t bytes = inlay_bytes_of(work);
     const bool in_memory = work->spec->sinusoid == NULL || work->positions_end <= work->spec->positions->rows;
     const struct inlay_store_trial_call *trial = tuned != NULL ? &tuned->stores : &no_trial;
-    const char *route_reason, *stores_reason, *prefetch_reason;
+    struct inlay_transfers *transfers = &plan->transfers;
+    const char *prefetch_reason;
 
-    const enum inlay_route route = choose_route(work, in_memory, &route_reason);
-    const struct inlay_parts parts = choose_parts(work, executor, bytes);
-    const bool stream = choose_stores(work, kernels, bytes, trial, &stores_reason);
-    const struct computing computing = choose_computing(work, route, in_memory, &parts, kernels, stream);
+    plan->work = work;
+    plan->route = choose_route(work, in_memory, &plan->route_reason);
+    choose_parts(&plan->parts, work, executor, bytes);
+    transfers->kernels = kernels;
+    transfers->narrow_transfers = inlay_transfers_narrow(bytes);
+    transfers->stream = choose_stores(work, kernels, bytes, trial, &plan->stores_reason);
+    const struct computing computing =
+        choose_computing(work, plan->route, in_memory, &plan->parts, kernels, transfers->stream);
     const struct inlay_options options = {
-        .prefetchers = {kernel_prefetches(work, route, kernels) ? INLAY_PREFETCHER_ROWS : INLAY_PREFETCHER_NONE,
+        .prefetchers = {kernel_prefetches(work, plan->route, kernels) ? INLAY_PREFETCHER_ROWS : INLAY_PREFETCHER_NONE,
                         computing.fused ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE},
         .prefetch = first_prefetch(work, bytes, &prefetch_reason),
         .computes = computing.computes,
         .either = computing.either,
-        .part_bytes = tuned != NULL ? bytes / (parts.across_positions * parts.across_sequences) : 0,
+        .part_bytes = tuned != NULL ? bytes / (plan->parts.across_positions * plan->parts.across_sequences) : 0,
     };
     /* Timings taken while other stores are tried aren't valid for the usual ones. */
-    const bool tunes = tuned != NULL && !trial->others && !is_one_token(work);
-    const struct inlay_choices choices = inlay_choose(tunes ? &tuned->classes[computing.by_sequence] : NULL, &options);
-    return (struct inlay_plan){
-        .work = work,
-        .route = route,
-        .route_reason = route_reason,
-        .positions = choose_positions(work, route, in_memory, &parts, &computing, &choices),
-        .transfers = {kernels, choices, inlay_transfers_narrow(bytes), stream},
-        .stores_reason = stores_reason,
-        .prefetch_reason = choices.picked ? "picked by self-tuning" : prefetch_reason,
-        .parts = parts,
-    };
+    if (tuned != NULL && !trial->others && !is_one_token(work))
+        inlay_choose(&transfers->choices, &tuned->classes[computing.by_sequence], &options);
+    else
+        inlay_choose_fixed(&transfers->choices, &options);
+    plan->prefetch_reason = transfers->choices.picked ? "picked by self-tuning" : prefetch_reason;
+    choose_positions(&plan->positions, work, plan->route, in_memory, &plan->parts, &computing, &transfers->choices);
 }

@@ -50,10 +50,10 @@ struct inlay_plan {
     struct inlay_parts parts;
 };
 
-/* Returns the plan of a call with rows. `tuned` is null, or what self-tuning found for calls of this size. Changes
-   nothing. */
-struct inlay_plan inlay_make_plan(const struct inlay_work *work, const inlay_executor *executor,
-                                  const struct inlay_tuned *tuned);
+/* Sets each field of the plan of a call with rows, once, and changes nothing else. `tuned` is null, or what self-tuning
+   found for calls of this size. */
+void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
+                     const struct inlay_tuned *tuned);
 
 /* Prints a plan as text, for inlay_forward_explain(). Null: the output has no rows. */
 void inlay_plan_print(const struct inlay_plan *plan, char *to, size_t bytes);

@@ -19,21 +19,15 @@ static inline inlay_status bad_field(inlay_fault *fault, const char *field, cons
     return inlay_blame_field(fault, INLAY_ERROR_OPTION, field, reason);
 }
 
-/* Checks position or segment ids: the layer must use them, and they have a type if they are given. */
-static inline inlay_status check_ids_given(const void *ids, inlay_id_type type, bool used, const char *const names[2],
-                                           const char *needs, inlay_fault *fault)
+/* Returns true if ids have a type, or neither are given. */
+static inline bool type_fits(const void *ids, inlay_id_type type)
 {
-    if (ids != NULL && !used)
-        return bad_field(fault, names[0], needs);
-    if (ids != NULL ? inlay_id_bytes(type) == 0 : type != 0)
-        return bad_field(fault, names[1], "is not an inlay_id_type, or not 0 without ids");
-    return INLAY_OK;
+    return ids != NULL ? inlay_id_bytes(type) > 0 : type == 0;
 }
 
 static inline inlay_status check_fields(const inlay_layer_spec *spec, const inlay_batch *batch, inlay_fault *fault)
 {
-    static const char *const positions[2] = {"position_ids", "position_id_type"};
-    static const char *const segments[2] = {"segment_ids", "segment_id_type"};
+    static const char wrong_type[] = "is not an inlay_id_type, or not 0 without ids";
     const bool pooled = spec->pooling != INLAY_POOLING_NONE, shard = inlay_is_shard(spec->tokens);
     const float below_one = 1 - FLT_EPSILON / 2;
     if (!inlay_struct_known(batch, sizeof *batch))
@@ -48,11 +42,15 @@ static inline inlay_status check_fields(const inlay_layer_spec *spec, const inla
         return bad_field(fault, "padded_length", "excludes pooling, which has one row per sequence");
     if (!inlay_float_within(batch->dropout, shard ? 0 : below_one))
         return bad_field(fault, "dropout", shard ? "is not 0, and the layer has a shard" : "is not in [0, 1)");
-    inlay_status status = check_ids_given(batch->position_ids, batch->position_id_type, inlay_has_positions(spec),
-                                          positions, "needs a layer with positions", fault);
-    return status != INLAY_OK ? status
-                              : check_ids_given(batch->segment_ids, batch->segment_id_type, spec->segments != NULL,
-                                                segments, "needs a layer with segments", fault);
+    if (batch->position_ids != NULL && !inlay_has_positions(spec))
+        return bad_field(fault, "position_ids", "needs a layer with positions");
+    if (!type_fits(batch->position_ids, batch->position_id_type))
+        return bad_field(fault, "position_id_type", wrong_type);
+    if (batch->segment_ids != NULL && spec->segments == NULL)
+        return bad_field(fault, "segment_ids", "needs a layer with segments");
+    if (!type_fits(batch->segment_ids, batch->segment_id_type))
+        return bad_field(fault, "segment_id_type", wrong_type);
+    return INLAY_OK;
 }
 
 /* Returns true if the output overlaps an array of the layer's tables. Rarely called, so not inlined. */

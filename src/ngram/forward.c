@@ -165,12 +165,13 @@ static struct inlay_transfers choose_moves(const struct inlay_ngram_gather *gath
     const struct inlay_options options = {.prefetch = one_row                              ? INLAY_PREFETCH_NONE
                                                       : chosen == INLAY_PREFETCH_AUTOMATIC ? INLAY_PREFETCH_L2_BLOCKS
                                                                                            : chosen};
-    return (struct inlay_transfers){
+    struct inlay_transfers transfers = {
         .kernels = kernels,
-        .choices = inlay_choose(NULL, &options),
         .narrow_transfers = inlay_transfers_narrow(bytes),
         .stream = inlay_streams(kernels, gather->lookup.stores, &gather->tuning, bytes),
     };
+    inlay_choose_fixed(&transfers.choices, &options);
+    return transfers;
 }
 
 inlay_status inlay_ngram_forward(const inlay_ngram *ngram, const inlay_ngram_batch *batch,

@@ -179,41 +179,39 @@ static inlay_prefetch next_strategy(const struct inlay_choices *choices, bool co
 
 /* Returns true if a call tries the other source of positions, for all of it or for a quarter. That is frequent until
    that source's strategies have their samples, once those of the current source do; later it is rare. */
-static bool tries_source(const struct inlay_class_state *known, const struct inlay_options *options, bool computes,
-                         bool whole)
+static bool tries_source(const struct inlay_class_state *known, const struct inlay_choices *choices)
 {
-    if (!known->tries || (known->lacking[computes] & inlay_prefetchers[options->prefetchers[computes]].mask) != 0)
+    bool lacks[2];
+    for (int computes = 0; computes < 2; computes++)
+        lacks[computes] = (known->lacking[computes] & inlay_prefetchers[choices->prefetchers[computes]].mask) != 0;
+    if (!known->tries || lacks[choices->computes])
         return false;
-    const bool lacks = (known->lacking[!computes] & inlay_prefetchers[options->prefetchers[!computes]].mask) != 0;
-    return whole ? is_others_turn(whole, known->calls, lacks) : lacks || known->calls % (INLAY_TUNE_RETRY / 4) == 0;
+    const bool others_lack = lacks[!choices->computes];
+    return choices->whole ? is_others_turn(true, known->calls, others_lack)
+                          : others_lack || known->calls % (INLAY_TUNE_RETRY / 4) == 0;
 }
 
-struct inlay_choices inlay_choose(const struct inlay_class_state *known, const struct inlay_options *options)
+void inlay_choose(struct inlay_choices *choices, const struct inlay_class_state *known,
+                  const struct inlay_options *options)
 {
-    if (known != NULL && (options->part_bytes < INLAY_TUNE_MIN_BYTES || (known->fixed && known->samples == 0)))
-        known = NULL;
-    inlay_prefetch prefetch[2];
-    for (int computes = 0; computes < 2; computes++) {
-        const bool has_best = known != NULL && known->best[computes] != INLAY_PREFETCH_AUTOMATIC;
-        prefetch[computes] =
-            inlay_strategy_within(has_best ? known->best[computes] : options->prefetch, options->prefetchers[computes]);
+    if (options->part_bytes < INLAY_TUNE_MIN_BYTES || (known->fixed && known->samples == 0)) {
+        inlay_choose_fixed(choices, options);
+        return;
     }
-    const bool chosen = known != NULL && options->either;
-    const bool computes =
-        chosen && known->computes != COMPUTES_UNKNOWN ? known->computes == COMPUTES_YES : options->computes;
+    choices->tuned = known->fixed ? NULL : known->class;
+    for (int computes = 0; computes < 2; computes++) {
+        const inlay_prefetch best = known->best[computes];
+        choices->prefetchers[computes] = options->prefetchers[computes];
+        choices->prefetch[computes] = inlay_strategy_within(best != INLAY_PREFETCH_AUTOMATIC ? best : options->prefetch,
+                                                            options->prefetchers[computes]);
+    }
+    choices->chosen = choices->either = options->either;
+    choices->computes =
+        options->either && known->computes != COMPUTES_UNKNOWN ? known->computes == COMPUTES_YES : options->computes;
+    choices->picked = known->samples > 0;
     /* A quarter of a call that is timed in pieces may try the other source, so it must hold a piece. */
-    const bool whole = known != NULL && options->part_bytes < (options->either ? 8 : 4) * INLAY_TUNE_PART_BYTES;
-    return (struct inlay_choices){
-        .tuned = known != NULL && !known->fixed ? known->class : NULL,
-        .prefetchers = {options->prefetchers[0], options->prefetchers[1]},
-        .prefetch = {prefetch[0], prefetch[1]},
-        .computes = computes,
-        .either = options->either,
-        .picked = known != NULL && known->samples > 0,
-        .chosen = chosen,
-        .whole = whole,
-        .tries_source = chosen && tries_source(known, options, computes, whole),
-    };
+    choices->whole = options->part_bytes < (options->either ? 8 : 4) * INLAY_TUNE_PART_BYTES;
+    choices->tries_source = options->either && tries_source(known, choices);
 }
 
 void inlay_tuner_start(const struct inlay_choices *choices)

@@ -114,8 +114,22 @@ struct inlay_choices {
                                              other source of positions, to be timed */
 };
 
-/* Chooses. `known` is null, or the state of the call's class. Changes nothing. */
-struct inlay_choices inlay_choose(const struct inlay_class_state *known, const struct inlay_options *options);
+/* Chooses without self-tuning. */
+static inline void inlay_choose_fixed(struct inlay_choices *choices, const struct inlay_options *options)
+{
+    choices->tuned = NULL;
+    for (int computes = 0; computes < 2; computes++) {
+        choices->prefetchers[computes] = options->prefetchers[computes];
+        choices->prefetch[computes] = inlay_strategy_within(options->prefetch, options->prefetchers[computes]);
+    }
+    choices->computes = options->computes;
+    choices->either = options->either;
+    choices->picked = choices->chosen = choices->whole = choices->tries_source = false;
+}
+
+/* Chooses, given the state of the call's class. */
+void inlay_choose(struct inlay_choices *choices, const struct inlay_class_state *known,
+                  const struct inlay_options *options);
 
 /* Starts a call that takes part in self-tuning. */
 void inlay_tuner_start(const struct inlay_choices *choices);

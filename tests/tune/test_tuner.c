@@ -42,8 +42,10 @@ static struct inlay_choices choose(struct inlay_tuner *tuner, size_t bytes, bool
                                    const struct inlay_options *options)
 {
     struct inlay_tuned tuned;
+    struct inlay_choices choices;
     inlay_tuner_ask(tuner, bytes, false, true, &tuned);
-    return inlay_choose(&tuned.classes[lone], options);
+    inlay_choose(&choices, &tuned.classes[lone], options);
+    return choices;
 }
 
 /* Runs a call of `bytes` like routes do: block by block, with the last quarter, or all but the first, from the other
