@@ -274,7 +274,7 @@ INLAY_API inlay_status inlay_layer_create(const inlay_layer_spec *spec, const in
                                           inlay_layer **layer);
 
 /**
- * Checks a spec as inlay_layer_create() does, and says what is wrong with it. Allocates nothing.
+ * Checks a spec as inlay_layer_create() does, and names the field at fault. Allocates nothing.
  *
  * @param spec   what the layer would compute
  * @param fault  set to the field at fault and the reason; with INLAY_ERROR_ID, `token` is the index in the token

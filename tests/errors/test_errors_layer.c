@@ -387,9 +387,59 @@ START_TEST(executors)
 }
 END_TEST
 
+#define EXPECT_CALL(wanted, name, call)                                                                                \
+    do {                                                                                                               \
+        EXPECT_STATUS(call, wanted);                                                                                   \
+        EXPECT_BLAMED(wanted, name);                                                                                   \
+    } while (0)
+
+/* The faults of the functions that have no spec and no batch, and of gradients. */
+START_TEST(arguments_are_named)
+{
+    static const int32_t ids[] = {0, ROWS};
+    static const int64_t positions[] = {0, INT64_MAX};
+    static float sums[ROWS][DIM];
+    const inlay_table tokens = good_table(), shard = inlay_table_shard(good_table(), 0, ROWS + 1);
+    inlay_layer *layer = make_layer(&tokens, NULL, NULL);
+    const inlay_batch batch = inlay_batch_i32(ids, 1, 1, 0);
+    inlay_gradients gradients = inlay_gradients_none(DIM);
+    void *to = out.begin;
+    inlay_fault *f = &blamed;
+    EXPECT_CALL(INLAY_ERROR_NULL, "table", inlay_gather(NULL, ids, INLAY_ID_I32, 1, 1, to, ROW_BYTES, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_NULL, "ids", inlay_gather(&tokens, NULL, INLAY_ID_I32, 1, 1, to, ROW_BYTES, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_NULL, "out", inlay_gather(&tokens, ids, INLAY_ID_I32, 1, 1, NULL, ROW_BYTES, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_ID, "ids", inlay_gather(&tokens, ids, INLAY_ID_I32, 2, 1, to, ROW_BYTES, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_OPTION, "id_type",
+                inlay_gather(&tokens, ids, (inlay_id_type)0, 1, 1, to, ROW_BYTES, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_OVERLAP, "out", inlay_gather(&tokens, ids, INLAY_ID_I32, 1, 1, table, ROW_BYTES, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_NULL, "positions", inlay_add_positions(to, ROW_BYTES, 1, 1, NULL, 0, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_OPTION, "positions", inlay_add_positions(to, ROW_BYTES, 1, 1, &shard, 0, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_POSITION, "start", inlay_add_positions(to, ROW_BYTES, 1, 1, &tokens, ROWS, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_OVERFLOW, "batch", inlay_add_positions(to, ROW_BYTES, SIZE_MAX, 2, &tokens, 0, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_NULL, "sinusoid",
+                inlay_sinusoid_at(NULL, positions, INLAY_POSITION_I64, 1, INLAY_F32, to, ROW_BYTES, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_OPTION, "position_type",
+                inlay_sinusoid_at(sinusoid, positions, (inlay_position_type)0, 1, INLAY_F32, to, ROW_BYTES, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_POSITION, "positions",
+                inlay_sinusoid_at(sinusoid, positions, INLAY_POSITION_I64, 2, INLAY_F32, to, ROW_BYTES, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_NULL, "gradients", inlay_backward(layer, &batch, to, ROW_BYTES, NULL, NULL, f));
+    EXPECT_CALL(INLAY_ERROR_NULL, "out_gradient", inlay_backward(layer, &batch, NULL, ROW_BYTES, &gradients, NULL, f));
+    EXPECT_WITH(INLAY_ERROR_OPTION, gradients, size, 8,
+                inlay_backward(layer, &batch, to, ROW_BYTES, &gradients, NULL, f));
+    EXPECT_BLAMED(INLAY_ERROR_OPTION, "size");
+    EXPECT_WITH(INLAY_ERROR_OPTION, gradients, positions, sums,
+                inlay_backward(layer, &batch, to, ROW_BYTES, &gradients, NULL, f));
+    EXPECT_BLAMED(INLAY_ERROR_OPTION, "positions");
+    EXPECT_WITH(INLAY_ERROR_OVERLAP, gradients, tokens, table,
+                inlay_backward(layer, &batch, to, ROW_BYTES, &gradients, NULL, f));
+    EXPECT_BLAMED(INLAY_ERROR_OVERLAP, "tokens");
+    inlay_layer_destroy(layer);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of layers", make_fixture, free_fixture, every_status_has_its_own_sentence,
                      version_is_that_of_the_header, fields_of_specs, mappings_and_weights, fields_of_fields,
-                     specs_of_later_versions, wide_rows, handles_and_their_memory, executors);
+                     specs_of_later_versions, wide_rows, handles_and_their_memory, executors, arguments_are_named);
 }
