@@ -238,8 +238,8 @@ class TensorFlow:
         import tensorflow
 
         self.tf = tensorflow
-        tensorflow.config.threading.set_intra_op_parallelizm_threads(threads)
-        tensorflow.config.threading.set_inter_op_parallelizm_threads(1)
+        tensorflow.config.threading.set_intra_op_parallelism_threads(threads)
+        tensorflow.config.threading.set_inter_op_parallelism_threads(1)
         self.version = f"TensorFlow {tensorflow.__version__}"
 
     def contenders(self, fixture):

@@ -63,7 +63,7 @@ def prepare_environment(threads, pages):
     wanted = {
         **({} if pages == "unset" else same_pages),
         "OMP_NUM_THREADS": str(threads),
-        "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} intra_op_parallelizm_threads={threads}",
+        "XLA_FLAGS": f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} intra_op_parallelism_threads={threads}",
         "JAX_PLATFORMS": "cpu",
         "CUDA_VISIBLE_DEVICES": "",
         "TF_CPP_MIN_LOG_LEVEL": "3",

@@ -88,7 +88,7 @@ def compare(folder, lines, arguments):
             begin = time.perf_counter()
             results[name] = way()
             best[name] = min(best[name], time.perf_counter() - begin)
-            os.environ.pop("TOKENIZERS_PARALLELIZM", None)  # model2vec leaves it set
+            os.environ.pop("TOKENIZERS_PARALLELISM", None)  # model2vec leaves it set
     apart = abs(results["inlay"] - results["model2vec"]).max()
     print(f"{folder.name}, {arguments.threads} threads, largest difference {apart:.2g}")
     fastest = min(seconds for name, seconds in best.items() if name.startswith("model2vec"))

@@ -158,7 +158,7 @@ class StaticEmbedding:
         """Returns the vectors of texts as a NumPy array [texts, dim], or [dim] for a single text.
 
         threads is the number of batches encoded in parallel, by default inlay.get_num_threads(). tokenizers also splits
-        each batch over RAYON_NUM_THREADS threads, or one with TOKENIZERS_PARALLELIZM=false. Texts are truncated to
+        each batch over RAYON_NUM_THREADS threads, or one with TOKENIZERS_PARALLELISM=false. Texts are truncated to
         tokenizer.truncation. The vector of a text without tokens is zeros.
         """
         numpy = _need("numpy")
