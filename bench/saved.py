@@ -20,6 +20,8 @@ import speed_picture
 
 BEGIN, END = "<!-- results: made by ./dev results -->", "<!-- end of results -->"
 
+ISAS = ("avx512", "avx2", "neon")
+
 # The fields of a saved run: enough for results.parse(), and nothing that identifies the machine or its owner.
 CONTEXT = ("date", "cpu", "num_cpus")
 FIELDS = ("name", "run_type", "real_time", "time_unit", "bytes_per_second", "label", "seconds_minimum", "scatter",
@@ -66,12 +68,18 @@ def file_name(cpuinfo):
     return None
 
 
+def published(row):
+    """Returns whether the table or a picture of the docs site shows a row."""
+    shown = row.kernel == "embed" or row.shape.endswith("_stored") or (row.kernel, row.shape) in {line[1:3] for line in LINES}
+    return row.isa in ISAS and row.threads == 1 and shown
+
+
 def pruned(text):
-    """Returns the text of a run with one line per single-threaded row."""
+    """Returns the text of a run with one line per row that is published."""
     run = json.loads(text)
     context = {key: run["context"][key] for key in CONTEXT if key in run["context"]}
     rows = [{key: row[key] for key in FIELDS if key in row} for row in run["benchmarks"]
-            if row["run_type"] == "iteration" and not re.search(r"_t\d+$", row["name"])]
+            if row["run_type"] == "iteration" and published(results.row_of(row))]
     lines = ",\n".join(json.dumps(row) for row in rows)
     return f'{{"context": {json.dumps(context)},\n"benchmarks": [\n{lines}\n]}}\n'
 
@@ -101,7 +109,7 @@ def table(folder):
     columns = []
     for path in sorted(folder.glob("*.json")):
         machine, rows = results.read(path)
-        for isa in ("avx512", "avx2", "neon"):
+        for isa in ISAS:
             if any(row.isa == isa for row in rows):
                 columns.append((f"{machine['cpu']} ({path.stem}), {isa}", rows, isa))
     if not columns:

@@ -20,7 +20,6 @@ THEMES = {
 }
 # Okabe and Ito's colors and a marker each, to distinguish series without colors too.
 SERIES = [("#3b8fd0", "o"), ("#e0762a", "s"), ("#1aa37a", "D"), ("#cc79a7", "^"), ("#b59a00", "v"), ("#56b4e9", "P")]
-ISAS = ("avx512", "avx2", "neon")
 MAX_RATIO = 2  # larger ratios are drawn at the edge with their number
 TYPES = ["f16", "bf16", "i8", "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped", "u4_grouped_flat", "q8_0", "q4_0"]
 
@@ -47,11 +46,12 @@ def kept_runs(source):
     """Returns (title, rows, isa) for each CPU with a saved run, and each of its ISAs."""
     sys.path.insert(0, str(source / "bench"))
     import results  # pylint: disable=import-outside-toplevel,import-error
+    import saved  # pylint: disable=import-outside-toplevel,import-error
 
     runs = []
     for path in sorted((source / "bench/results").glob("*.json")):
         machine, rows = results.read(path)
-        for isa in ISAS:
+        for isa in saved.ISAS:
             if any(row.isa == isa for row in rows):
                 runs.append((f"{machine['cpu']} ({path.stem.partition('-')[2]}), {isa}", rows, isa))
     return runs
