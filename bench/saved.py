@@ -3,11 +3,10 @@
 """Keeps one run of the harness per CPU model, and writes a table of all runs into a page.
 
     saved.py save FOLDER INLAY_BENCH [OPTION...]   measures and writes FOLDER/<vendor>-<family>-<model>.json
-    saved.py table FOLDER PAGE [--check]           writes the table between its two markers in PAGE, and speed.svg next
-                                                   to PAGE from the runs in FOLDER/peers; with --check, only checks that
-                                                   both are up to date
+    saved.py table FOLDER PAGE [--check]           writes the table between its two markers in PAGE; with --check, only
+                                                   checks that it is up to date
 
-Exit status: 0 on success, 1 if table or picture are out of date, 2 if the CPU can't be identified.
+Exit status: 0 on success, 1 if the table is out of date, 2 if the CPU can't be identified.
 """
 
 import json
@@ -16,7 +15,6 @@ import re
 import sys
 
 import results
-import speed_picture
 
 BEGIN, END = "<!-- results: made by ./dev results -->", "<!-- end of results -->"
 
@@ -87,7 +85,7 @@ def pruned(text):
 def save(folder, command):
     name = file_name(pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"))
     if name is None:
-        print("saved.py: /proc/cpuinfo does not tell vendor, family and model", file=sys.stderr)
+        print("saved.py: /proc/cpuinfo has no vendor, family and model", file=sys.stderr)
         return 2
     text = pruned(results.measure(command))
     folder.mkdir(parents=True, exist_ok=True)
@@ -119,27 +117,20 @@ def table(folder):
     return ["| " + " | ".join(line) + " |" for line in [head, ["---"] * len(head), *lines]]
 
 
-def update(path, made, what, check):
-    """Writes a file if its contents differ, or with `check` only reports it; returns the exit status."""
-    if path.exists() and path.read_text(encoding="utf-8") == made:
-        print(f"{path}: {what} is up to date")
+def write_results(folder, page, check):
+    """Writes the table into the page if it differs, or with `check` only reports it; returns the exit status."""
+    old = page.read_text(encoding="utf-8")
+    before, rest = old.split(BEGIN)
+    made = "\n".join([before + BEGIN, *table(folder), END + rest.split(END)[1]])
+    if made == old:
+        print(f"{page}: the table of results is up to date")
         return 0
     if check:
-        print(f"{path}: {what} is not up to date: run ./dev results")
+        print(f"{page}: the table of results is out of date: run ./dev results")
         return 1
-    path.write_text(made, encoding="utf-8")
-    print(f"{path}: {what} is written")
+    page.write_text(made, encoding="utf-8")
+    print(f"{page}: the table of results is written")
     return 0
-
-
-def write_results(folder, page, check):
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    made = "\n".join([before + BEGIN, *table(folder), END + rest.split(END)[1]])
-    status = update(page, made, "the table of results", check)
-    drawn = speed_picture.svg(folder / "peers")
-    if drawn is None:
-        return status
-    return max(status, update(page.parent / "speed.svg", drawn, "the picture of the README", check))
 
 
 def main():

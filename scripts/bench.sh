@@ -2,24 +2,12 @@
 # SPDX-License-Identifier: MIT
 # The benchmark harness, its kept runs, and benchmarks of other frameworks.
 
-# Prints a Python with matplotlib: the first python3 in PATH may not be Debian's.
-python_that_draws() {
-    local python
-    for python in python3 /usr/bin/python3; do
-        if "$python" -c 'import matplotlib' 2>/dev/null; then
-            echo "$python"
-            return
-        fi
-    done
-    complain "no python3 on this machine has matplotlib"
-}
-
 bench() {
     need_to_build g++ libbenchmark-dev
     configure build
     enable build bench
     build build bench/inlay_bench
-    local harness=build/bench/inlay_bench arguments=() pictures="" old="" save="" python
+    local harness=build/bench/inlay_bench arguments=() old="" save=""
     while [ $# -gt 0 ]; do
         case $1 in
         --save) save=yes ;;
@@ -27,13 +15,6 @@ bench() {
         --filter)
             arguments+=("--benchmark_filter=${2:?--filter needs a regular expression}")
             shift
-            ;;
-        --plot)
-            pictures=build/bench/pictures
-            case ${2:-} in
-            "" | -*) ;;
-            *) pictures=$2 && shift ;;
-            esac
             ;;
         --against)
             old=${2:?--against needs an older harness or its build directory}
@@ -47,12 +28,6 @@ bench() {
         python3 bench/against.py "$old" "$harness" "${arguments[@]}"
     elif [ -n "$save" ]; then
         python3 bench/saved.py save bench/results "$harness" "${arguments[@]}"
-    elif [ -n "$pictures" ]; then
-        need python3-matplotlib
-        python=$(python_that_draws)
-        mkdir -p "$pictures"
-        "$harness" --benchmark_format=json "${arguments[@]}" >"$pictures/run.json"
-        "$python" bench/plot.py "$pictures/run.json" "$pictures"
     else
         "$harness" "${arguments[@]}"
     fi

@@ -3,7 +3,7 @@
 """Compares inlay with other frameworks: the same layer on the same memory, in one process, in interleaved rounds.
 
     peers.py LIBRARY HANDLES [--only layer|lookups] [--threads N] [--rounds N] [--pages huge|small|unset]
-             [--shapes REGEX] [--peers REGEX] [--json | --save]
+             [--shapes REGEX] [--peers REGEX] [--json]
 
 There are two sections: the input layer, and lookups of short rows in large tables, including hashed n-grams.
 
@@ -42,9 +42,6 @@ def arguments():
     parser.add_argument("--shapes", default="", help="only shapes whose name matches this regular expression")
     parser.add_argument("--peers", default="", help="only peers whose name matches this regular expression")
     parser.add_argument("--json", action="store_true", help="print all rows as JSON")
-    parser.add_argument(
-        "--save", action="store_true", help="measure reused outputs alone, and keep the run for ./dev results"
-    )
     options = parser.parse_args()
     if not 1 <= options.threads <= len(os.sched_getaffinity(0)):
         parser.error("more threads than cores")
@@ -198,8 +195,6 @@ def check(section, fixture, options, differences):
             is_ours = contender.name in section.ours
             if not is_ours and not re.search(options.peers, contender.name):
                 continue
-            if options.save and contender.mode != fixtures.REUSED:
-                continue
             if contender.mode in (fixtures.REUSED, fixtures.USED):
                 fixture.clear()
             difference = fixture.difference(contender.array(contender.call()))
@@ -210,7 +205,7 @@ def check(section, fixture, options, differences):
                 section.absent.append(skip(f"{where}: WRONG, differs by {difference:g}"))
             else:
                 chosen.append(contender)
-    unread = [each for each in chosen if not each.read and each.mode != fixtures.USED and not options.save]
+    unread = [each for each in chosen if not each.read and each.mode != fixtures.USED]
     return chosen + [section.reading(each, fixture.shape.output_bytes) for each in unread], right
 
 
@@ -248,7 +243,7 @@ def facts_of(section, rows, empty_calls, options, cores):
     share = [row["processor_share"] for row in rows]
     versions = [", ".join(each.version for each in group) for group in (section.own, section.peers)]
     facts = {
-        "versions": f"inlay {versions[0]} beside {versions[1]}",
+        "versions": f"inlay {versions[0]}, compared with {versions[1]}",
         "conditions": (
             f"{options.threads} thread{'s' * (options.threads > 1)} on core{'s' * (len(cores) > 1)} "
             f"{', '.join(map(str, cores))}; {options.rounds} rounds; {section.conditions}; {PAGES[options.pages]}"
@@ -293,8 +288,6 @@ def main():
         return 1
     if options.json:
         report.print_json(results)
-    if options.save:
-        all_right = report.keep(results, ROOT / "bench") and all_right
     return int(not all_right)
 
 

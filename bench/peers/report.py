@@ -4,13 +4,9 @@
 A row compares one peer with inlay on one shape, in the same rounds, with outputs reused, kept or allocated. The slower
 of inlay's two contenders is used, so ratios never favor inlay.
 """
-import datetime
 import itertools
 import json
 import math
-import pathlib
-import re
-import sys
 
 from fixture import ALLOCATED, KEPT, NEW, REUSED, USED
 
@@ -198,30 +194,3 @@ def print_table(section, facts, rows, about, absent, kinds):
 
 def print_json(sections):
     print(json.dumps(sections, indent=1))
-
-
-def keep(sections, bench):
-    """Writes results/peers/<cpu>.json: the layer's ratios with reused outputs, and how they were measured."""
-    sys.path.append(str(bench))
-    import saved
-
-    cpuinfo = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    name = saved.file_name(cpuinfo)
-    layer = next((section for section in sections if section["section"] == "the layer"), None)
-    if name is None or layer is None:
-        print("peers: --save needs the section of the layer, and a CPU that /proc/cpuinfo names", file=sys.stderr)
-        return False
-    fields = ("shape", "peer", "inlay_median_seconds", "median_over_inlay")
-    rows = [{key: row[key] for key in fields} for row in layer["rows"] if row["outputs"] == REUSED]
-    facts = {
-        "cpu": re.search(r"^(?:model name|CPU part)\s*: (.*)$", cpuinfo, re.MULTILINE)[1],
-        "name": pathlib.Path(name).stem,
-        "date": datetime.date.today().isoformat(),
-        **{key: layer[key] for key in ("versions", "conditions", "disturbance")},
-    }
-    path = bench / "results" / "peers" / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ",\n".join(json.dumps(row) for row in rows)
-    path.write_text(json.dumps(facts, indent=0)[:-2] + f',\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
-    print(path)
-    return True

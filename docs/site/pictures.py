@@ -21,6 +21,7 @@ THEMES = {
 # Okabe and Ito's colors and a marker each, to distinguish series without colors too.
 SERIES = [("#3b8fd0", "o"), ("#e0762a", "s"), ("#1aa37a", "D"), ("#cc79a7", "^"), ("#b59a00", "v"), ("#56b4e9", "P")]
 MAX_RATIO = 2  # larger ratios are drawn at the edge with their number
+PEER_SHAPES = ["32 x 512, 512", "8 x 2048, 4096", "8 x 8192, 1024", "1 x 2048, 4096", "64 x 1, 4096"]
 TYPES = ["f16", "bf16", "i8", "i8_inverse", "u8_rowwise", "u4_rowwise", "u4_grouped", "u4_grouped_flat", "q8_0", "q4_0"]
 
 
@@ -144,6 +145,28 @@ def draw_recipes(source, drawn, theme):
         legend(axes)
 
 
+def draw_peers(source, drawn, theme):
+    """Draws the table of other frameworks: a panel per shape, a bar per framework."""
+    page = (source / "docs/performance.md").read_text(encoding="utf-8")
+    head, rows = table_of(page, "## Compared with other frameworks")
+    rows = [row for row in rows if row[0] in PEER_SHAPES]
+    names = ["inlay", *head[1:]]
+    with picture(drawn, "peers", theme, 0.19 * len(rows) * (len(names) + 1) + 0.7) as (axes, colors):
+        marks = []
+        for i, (shape, *cells) in enumerate(rows):
+            top = i * (len(names) + 1)
+            ratios = [1.0, *map(float, cells)]
+            at = [top + j for j in range(len(names))]
+            axes.barh(at, ratios, 0.8, color=[SERIES[1][0], *[colors["muted"]] * len(cells)])
+            for ratio, y in zip(ratios, at):
+                axes.annotate(f"{ratio:g}", (ratio, y), (3, 0), textcoords="offset points", fontsize=8, va="center")
+            axes.annotate(shape.replace(", ", ", dim "), (axes.get_xlim()[1], top), ha="right", va="center", fontsize=9)
+            marks += zip(at, names)
+        axes.set_yticks([y for y, _ in marks], [name for _, name in marks], fontsize=8)
+        axes.set_ylim(marks[-1][0] + 0.7, -0.7)
+        axes.set_xlabel("time relative to inlay, one thread (Zen 5)")
+
+
 def draw_all(source):
     """Returns pairs of a picture's name and its SVG."""
     drawn = []
@@ -153,4 +176,5 @@ def draw_all(source):
         draw_tokens(drawn, theme, runs)
         draw_types(drawn, theme, runs)
         draw_recipes(source, drawn, theme)
+        draw_peers(source, drawn, theme)
     return drawn

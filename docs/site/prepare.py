@@ -50,9 +50,6 @@ class Site:
             return PAGES[path]
         if path.startswith("docs/") and path.endswith(".md"):
             return path.removeprefix("docs/")
-        if path.endswith(".svg"):
-            self.write(path.removeprefix("docs/"), (self.source / path).read_text(encoding="utf-8"))
-            return path.removeprefix("docs/")
         if path == "docs":
             return "index.md"
         header = re.fullmatch(r"include/inlay/(\w+)\.h", path)
