@@ -35,8 +35,7 @@ compare() {
     fi
 }
 
-declare -A sizes=([checkpoint]="80 MB" [checkpoints]="33 MB" [files_python]="4 MB" [models]="53 MB" [onnx_models]="35 MB"
-    [quantized]="3 MB")
+declare -A sizes=([checkpoints]="33 MB" [files_python]="84 MB" [models]="53 MB" [onnx_models]="35 MB" [quantized]="3 MB")
 
 # has WHAT LIST...: installs lists of wheels of tests/interop. Returns 0 if WHAT can be compared. Every comparison names all
 # lists that it imports from, since earlier ones may be skipped.
@@ -49,44 +48,29 @@ has() {
     usable "$status" "$1"
 }
 
-# compile NAME LIBRARY...: builds tests/interop/NAME.c as build/libNAME.so, with those libraries.
-compile() {
-    quietly gcc -O2 -shared -fPIC -Iinclude "tests/interop/$1.c" "${@:2}" "-Wl,-rpath,\$ORIGIN/file:\$ORIGIN/src" \
-        -o "build/lib$1.so"
-}
-
 # has_inlay: builds the wheel of the Python package and installs it with the others. Returns 0 if it is installed.
 has_inlay() {
     local status=0
     build_wheel python3 build-wheel && install_wheel build-wheel build/venv || status=$?
-    usable "$status" "what Python makes of n-grams, files and models"
+    usable "$status" "everything, without the Python package"
 }
 
 compare_all() {
-    local core=build/src/libinlay.so file=build/file/libinlay-file.so tests=tests/interop
-    compare "sinusoids with those of other frameworks" $tests/interop.py $core
-    compare "FP8 tables with PyTorch, and ggml's types with llama.cpp" $tests/formats.py $core
+    local tests=tests/interop
     compare "GGUF files, read and written, with llama.cpp" examples/files/compare_gguf.py build/tools/inlay
-    compare "which model files are accepted with safetensors and gguf" $tests/files.py $file
-    has "compressed-tensors and ModelOpt" models checkpoints files_python quantized &&
-        compare "quantized tables with compressed-tensors and ModelOpt" $tests/quantized.py $core $file build/quantized
-    if has "the checkpoint" checkpoint; then
-        compile bert $core
-        compare "the input layer of a checkpoint with PyTorch's" $tests/bert.py $core build/libbert.so
-    fi
-    if has "checkpoints of transformers" checkpoint models checkpoints; then
-        compile checkpoints $file $core
-        mkdir -p build/checkpoints
-        compare "input layers of checkpoints with those of transformers" $tests/checkpoints.py $core $file \
-            build/libcheckpoints.so build/checkpoints
-    fi
-    has "models of transformers" models checkpoints && has_inlay || return 0
+    has_inlay || return 0
+    compare "sinusoids with those of other frameworks" $tests/interop.py
+    compare "FP8 tables with PyTorch, and ggml's types with llama.cpp" $tests/formats.py
+    compare "which model files are accepted with safetensors and gguf" $tests/files.py
+    has "quantized checkpoints" models checkpoints files_python quantized &&
+        compare "quantized tables with compressed-tensors and ModelOpt" $tests/quantized.py
+    has "models of transformers" models checkpoints || return 0
+    compare "16-bit layers of checkpoints with those of transformers" $tests/checkpoints.py
     compare "n-grams with those of transformers and sglang" $tests/ngrams.py build
-    compare "multimodal rotary embeddings with those of transformers and sglang" $tests/mrope.py
     has "model2vec" checkpoints files_python &&
-        compare "what Python makes of files with safetensors, gguf, PyTorch, wordllama and model2vec" $tests/files_python.py
+        compare "model files with safetensors, gguf, PyTorch, wordllama and model2vec" $tests/files_python.py
     compare "the layer of every text configuration of transformers with its model" $tests/families.py
-    compare "rotary frequencies of every configuration of transformers" $tests/rotary.py
+    compare "rotary tables of every configuration of transformers" $tests/rotary.py
     compare "the layer without each key of config.json with the model that transformers loads" $tests/families.py --keys
     has "models of ONNX" models checkpoints onnx_models &&
         compare "exported models of transformers before and after inlay.onnx.fuse()" $tests/onnx_models.py

@@ -9,6 +9,7 @@ import numpy
 from fixture import ALLOCATED, NEW, REUSED, USED, Contender
 
 POINTER, SIZE = ctypes.c_void_p, ctypes.c_size_t
+F32 = 1  # INLAY_F32
 SIGNATURES = {
     "inlay_version": (ctypes.c_char_p,),
     "inlay_isa": (ctypes.c_char_p,),
@@ -16,6 +17,7 @@ SIGNATURES = {
     "inlay_forward": (ctypes.c_int, POINTER, POINTER, POINTER, SIZE, POINTER, POINTER),
     "inlay_layer_destroy": (None, POINTER),
     "inlay_sinusoid_destroy": (None, POINTER),
+    "inlay_sinusoid_rows": (ctypes.c_int, POINTER, ctypes.c_int64, SIZE, ctypes.c_int, POINTER, SIZE, POINTER),
     "peers_sinusoid": (POINTER, SIZE),
     "peers_sinusoid_layer": (POINTER, POINTER, SIZE, SIZE, POINTER, SIZE),
     "peers_learned_layer": (POINTER, POINTER, SIZE, SIZE, POINTER, SIZE),
@@ -43,6 +45,14 @@ class Inlay:
 
     def sqrt_dim(self, dim):
         return numpy.float32(self._inlay_sqrt_dim(dim))
+
+    def sinusoids(self, dim, rows):
+        """Returns the sinusoids of positions [0, rows)."""
+        out, handle = numpy.empty((rows, dim), numpy.float32), self._peers_sinusoid(dim)
+        status = self._inlay_sinusoid_rows(handle, 0, rows, F32, out.ctypes.data, out.strides[0], None)
+        self._inlay_sinusoid_destroy(handle)
+        assert status == 0, status
+        return out
 
     def _keep(self, destroy, handle):
         if not handle:

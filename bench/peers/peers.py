@@ -125,14 +125,13 @@ def layer_section(options):
     import fixture as fixtures
     import report
     from layer import Inlay, Package
-    from library import Library
 
-    inlay, sinusoids = Inlay(options.shared_object, options.handles, options.threads), Library(options.shared_object)
+    inlay = Inlay(options.shared_object, options.handles, options.threads)
     absent = list(contenders.ABSENT)
     peers, about = load(contenders.PEERS, options, absent)
 
     def fixture(shape):
-        return fixtures.Fixture(shape, inlay.sqrt_dim(shape.dim), lambda dim, n: sinusoids.table("exact", dim, n))
+        return fixtures.Fixture(shape, inlay.sqrt_dim(shape.dim), inlay.sinusoids)
 
     return Section(
         name="the layer",
@@ -267,7 +266,6 @@ def main():
     options = arguments()
     cores = prepare_environment(options.threads, options.pages)
 
-    sys.path.append(str(ROOT / "tests" / "interop"))
     import report
 
     results, all_right = [], True

@@ -81,7 +81,7 @@ CLASSES = {
     "voxtral_realtime_text": ("voxtral_realtime", "VoxtralRealtimeTextModel"),
     "layoutlmv2": ("layoutlmv2", "LayoutLMv2Embeddings"),  # whose model needs detectron2
 }
-# Listed types of other libraries, which checkpoints.py compares.
+# Listed types of other libraries, compared by files_python.py.
 OTHERS_COMPARE = ("model2vec",)
 
 # ---- Small models

@@ -2,16 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Compares the model files that libinlay-file accepts with the safetensors package and the gguf package of llama.cpp.
 
-    files.py LIBINLAY_FILE [COUNT [SEED]]
+    files.py [COUNT [SEED]]
 
-Runs in the virtual environment of `./dev interop`. Good files with random tensors are broken in random ways, COUNT of
+Run by `./dev interop`. Good files with random tensors are broken in random ways, COUNT of
 each format. Both readers must accept a file, with the same names, types, shapes and data, or both must reject it,
 unless the reason is in the tables below. The exit status is 1 otherwise, with a line "BROKEN ..." for each.
 """
 import collections
-import ctypes
-import importlib
-import importlib.util
 import json
 import pathlib
 import random
@@ -20,12 +17,13 @@ import signal
 import struct
 import sys
 import tempfile
-import types
 
 import numpy
 import safetensors
 
-RANK = 8
+import inlay
+from compared import broken, finish
+from formats import gguf
 
 # Messages of libinlay-file for files that only the safetensors package accepts, with the reasons.
 STRICTER_SAFETENSORS = {
@@ -59,61 +57,13 @@ LOOSER_GGUF = {
     r"Duplicate GGUF\.(version|tensor_count|kv_count)": "the package has fields of its own under these names",
 }
 
-broken = []
-
-
-# ---- The library ----
-
-
-class Error(ctypes.Structure):
-    """inlay_file_error."""
-
-    _fields_ = [
-        ("status", ctypes.c_int),
-        ("system_error", ctypes.c_int),
-        ("name", ctypes.c_char * 128),
-        ("message", ctypes.c_char * 384),
-    ]
-
-
-class Tensor(ctypes.Structure):
-    """inlay_file_tensor."""
-
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("type", ctypes.c_char_p),
-        ("element", ctypes.c_int),
-        ("rank", ctypes.c_uint32),
-        ("shape", ctypes.c_uint64 * RANK),
-        ("bytes", ctypes.c_uint64),
-        ("data", ctypes.c_void_p),
-        ("path", ctypes.c_char_p),
-    ]
-
-
-def load(path):
-    library = ctypes.CDLL(path)
-    library.inlay_file_open.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    library.inlay_file_close.argtypes = [ctypes.c_void_p]
-    library.inlay_file_tensor_count.argtypes = [ctypes.c_void_p]
-    library.inlay_file_tensor_count.restype = ctypes.c_size_t
-    library.inlay_file_tensor_at.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    library.inlay_file_tensor_at.restype = ctypes.POINTER(Tensor)
-    return library
-
-
-def read_ours(library, path):
+def read_ours(path):
     """Returns ({name: (type, shape, data)}, None), or (None, message)."""
-    handle, error = ctypes.c_void_p(), Error()
-    if library.inlay_file_open(str(path).encode(), None, ctypes.byref(handle), ctypes.byref(error)) != 0:
-        return None, error.message.decode()
-    tensors = {}
-    for i in range(library.inlay_file_tensor_count(handle)):
-        tensor = library.inlay_file_tensor_at(handle, i).contents
-        data = ctypes.string_at(tensor.data, tensor.bytes) if tensor.bytes else b""
-        tensors[tensor.name.decode()] = (tensor.type.decode(), tuple(tensor.shape[: tensor.rank]), data)
-    library.inlay_file_close(handle)
-    return tensors, None
+    try:
+        with inlay.open(path) as file:
+            return {name: (t.type, t.shape, bytes(t.raw)) for name, t in file.tensors.items()}, None
+    except inlay.FileError as error:
+        return None, str(error)
 
 
 # ---- Safetensors ----
@@ -212,15 +162,6 @@ def broken_safetensors(draw):
 # ---- GGUF ----
 
 
-def gguf_modules():
-    """Returns gguf.gguf_reader, which only needs NumPy; the package itself would import more."""
-    spec = importlib.util.find_spec("gguf")
-    package = types.ModuleType("gguf")
-    package.__path__ = list(spec.submodule_search_locations)
-    sys.modules["gguf"] = package
-    return importlib.import_module("gguf.gguf_reader"), importlib.import_module("gguf.constants")
-
-
 class TooSlow(Exception):
     """The package would read forever."""
 
@@ -304,12 +245,12 @@ def find_reason(table, message):
     return next((pattern for pattern in table if re.search(pattern, message)), None)
 
 
-def compare(name, path, make, read, library, count, stricter, looser):
+def compare(name, path, make, read, count, stricter, looser):
     seen = collections.Counter()
     for i in range(count):
         contents = make()
         path.write_bytes(contents)
-        ours, our_reason = read_ours(library, path)
+        ours, our_reason = read_ours(path)
         theirs, their_reason = read(path)
         if ours is not None and theirs is not None:
             seen["accepted"] += 1
@@ -334,22 +275,18 @@ def compare(name, path, make, read, library, count, stricter, looser):
 
 
 def main():
-    library = load(sys.argv[1])
-    count = int(sys.argv[2]) if len(sys.argv) > 2 else 20_000
-    draw = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 1)
-    reader, constants = gguf_modules()
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    draw = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    reader, constants = gguf("gguf_reader"), gguf("constants")
     signal.signal(signal.SIGALRM, too_slow)
     numpy.seterr(all="ignore")
     with tempfile.TemporaryDirectory(prefix="inlay-files-") as folder:
         path = pathlib.Path(folder) / "model"
-        compare("safetensors", path, lambda: broken_safetensors(draw), read_safetensors, library, count,
+        compare("safetensors", path, lambda: broken_safetensors(draw), read_safetensors, count,
                 STRICTER_SAFETENSORS, LOOSER_SAFETENSORS)
-        compare("gguf", path, lambda: broken_gguf(draw, constants), lambda path: read_gguf(reader, path), library,
-                count, STRICTER_GGUF, LOOSER_GGUF)
-    for line in broken[:20]:
-        print("BROKEN", line)
-    print(f"{len(broken)} differences")
-    return 1 if broken else 0
+        compare("gguf", path, lambda: broken_gguf(draw, constants), lambda path: read_gguf(reader, path), count,
+                STRICTER_GGUF, LOOSER_GGUF)
+    return finish()
 
 
 if __name__ == "__main__":

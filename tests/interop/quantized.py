@@ -1,116 +1,45 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares token tables of quantized checkpoints with the packages that wrote them.
+"""Compares token tables of quantized checkpoints with the packages that wrote them, bit by bit.
 
-    quantized.py LIBRARY FILE_LIBRARY FOLDER
-
-Runs in the virtual environment that `./dev interop` makes. compressed-tensors and nvidia-modelopt quantize 100,000 rows in
-each of their formats and dequantize them again. The same tensors are saved in FOLDER with the config.json that belongs to
-them, opened by libinlay-file.so as the input layer of a model, and gathered. Bits must agree, in the type in which the
-package computes. The exit status is 1 if any differ, with a line "BROKEN ..." for each.
+Run by `./dev interop`. compressed-tensors and nvidia-modelopt quantize 100,000 rows in each of their formats and dequantize
+them. The same tensors are saved with their config.json, opened as a model, and gathered.
 """
-import ctypes
 import importlib
 import json
 import pathlib
 import sys
+import tempfile
 import types
 import unittest.mock
 
-import numpy
 import torch
 from safetensors.torch import save_file
 
-from formats import ID_I64, OK, Table, broken
+import inlay
+from compared import compare, finish
 
 ROWS, DIM = 100_000, 128
-ELEMENTS = {torch.float32: 1, torch.float16: 2, torch.bfloat16: 3}
 TOKENS = "model.embed_tokens."
 
 
-class Error(ctypes.Structure):
-    """inlay_file_error."""
-
-    _fields_ = [
-        ("status", ctypes.c_uint),
-        ("system_error", ctypes.c_int),
-        ("name", ctypes.c_char * 128),
-        ("message", ctypes.c_char * 384),
-    ]
-
-
-class FileTable(ctypes.Structure):
-    """inlay_file_table."""
-
-    _fields_ = [("view", Table), ("scale", ctypes.c_float), ("reserved", ctypes.c_uint32)]
-
-
-class Libraries:
-    def __init__(self, core, file):
-        self.core, self.file = ctypes.CDLL(core), ctypes.CDLL(file)
-        self.core.inlay_element_type_name.restype = ctypes.c_char_p
-        for name in "inlay_file_close", "inlay_file_layer_destroy":
-            getattr(self.file, name).argtypes = [ctypes.c_void_p]
-
-    def read(self, folder, name, dtype):
-        """Returns the rows of the token table of a checkpoint in a type, and the name of the table's type."""
-        file, layer, error, table = ctypes.c_void_p(), ctypes.c_void_p(), Error(), FileTable()
-
-        def demand(status):
-            if status != OK:
-                raise RuntimeError(f"{folder}: {error.message.decode()}")
-
-        demand(self.file.inlay_file_open(str(folder).encode(), None, ctypes.byref(file), ctypes.byref(error)))
-        demand(self.file.inlay_file_layer_create(file, None, ctypes.byref(layer), ctypes.byref(error)))
-        self.file.inlay_file_layer_destroy(layer)
-        demand(self.file.inlay_file_get_table(file, name.encode(), ctypes.byref(table), ctypes.byref(error)))
-        view = table.view
-        ids = numpy.arange(view.rows, dtype=numpy.int64)
-        out = torch.empty(view.rows, view.dim, dtype=torch.float32)
-        demand(
-            self.core.inlay_gather(
-                ctypes.byref(view),
-                ctypes.c_void_p(ids.ctypes.data),
-                ID_I64,
-                ctypes.c_size_t(view.rows),
-                ctypes.c_float(table.scale),
-                ctypes.c_void_p(out.data_ptr()),
-                ctypes.c_size_t(view.dim * 4),
-                None,
-                None,
-            )
-        )
-        self.file.inlay_file_close(file)
-        # A 16-bit output of a layer is this float, rounded once.
-        return out.to(dtype), self.core.inlay_element_type_name(view.type, 0).decode()
-
-
-def compare(what, kind, ours, theirs):
-    integers = torch.int32 if ours.dtype == torch.float32 else torch.int16
-    differ = ours.view(integers) != theirs.contiguous().view(integers)
-    count = int(differ.sum())
-    print(f"{what:<58}{kind:<12}{ours.shape[0]:>8} rows{count:>6} differ")
-    if ours.shape != (ROWS, DIM):
-        broken.append(f"{what}: rows of shape {tuple(ours.shape)}")
-    if count:
-        where = tuple(differ.nonzero()[0].tolist())
-        broken.append(f"{what}: {count} differ, the first at {where}: {ours[where]} and {theirs[where]}")
-
-
-def check(libraries, folder, what, tensors, config, theirs):
-    """Saves tensors of the token table, whose rows are `theirs`, and compares what is read. A configuration of ModelOpt
-    with a producer is a file of its own beside config.json."""
+def check(folder, what, tensors, config, theirs):
+    """Saves tensors of the token table with a configuration, and compares its rows with `theirs`. A configuration of
+    ModelOpt with a producer goes to a second file."""
     save_file({TOKENS + name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-    model, beside = {"model_type": "llama", "hidden_size": DIM, "vocab_size": ROWS}, folder / "hf_quant_config.json"
-    beside.unlink(missing_ok=True)
+    model, producer = {"model_type": "llama", "hidden_size": DIM, "vocab_size": ROWS}, folder / "hf_quant_config.json"
+    producer.unlink(missing_ok=True)
     if "producer" in config:
-        beside.write_text(json.dumps(config), encoding="utf-8")
+        producer.write_text(json.dumps(config), encoding="utf-8")
     else:
         model["quantization_config"] = config
     (folder / "config.json").write_text(json.dumps(model, default=str), encoding="utf-8")
-    name = TOKENS + ("weight_packed" if "weight_packed" in tensors else "weight")
-    ours, kind = libraries.read(folder, name, theirs.dtype)
-    compare(what, kind, ours, theirs)
+    with inlay.open(folder) as file:
+        file.layer()
+        table = file.table(TOKENS + ("weight_packed" if "weight_packed" in tensors else "weight"))
+        # A 16-bit output of a layer is this float, rounded once.
+        ours = inlay.Layer(table)(torch.arange(table.rows)).to(theirs.dtype)
+    compare(f"{what}: {table.type}", ours, theirs)
 
 
 # ---- compressed-tensors ----------------------------------------------------------------------------------------------
@@ -143,7 +72,7 @@ def quantized_weight(generator, bits, kind, strategy, group, symmetric, dtype):
     return {"weight": weight.to(dtype), "weight_scale": scale, **({} if symmetric else {"weight_zero_point": zero})}
 
 
-def compare_compressed(libraries, folder, generator):
+def compare_compressed(folder, generator):
     from compressed_tensors.compressors import BaseCompressor
     from compressed_tensors.quantization import QuantizationArgs, QuantizationConfig, QuantizationScheme
 
@@ -159,15 +88,14 @@ def compare_compressed(libraries, folder, generator):
         config = QuantizationConfig(config_groups={"group_0": scheme}, format=form).model_dump(mode="json")
         of_group = f" of {group}" if group else ""
         what = f"{form} {bits}, {strategy}{of_group}, {'' if symmetric else 'a'}symmetric, {str(dtype)[6:]}"
-        check(libraries, folder, what, compressed, {"quant_method": "compressed-tensors", **config}, theirs)
+        check(folder, what, compressed, {"quant_method": "compressed-tensors", **config}, theirs)
 
 
 # ---- ModelOpt --------------------------------------------------------------------------------------------------------
 
 
 def modelopt_tensors():
-    """Returns the modules of ModelOpt's quantized tensors, without the packages around them, which would import much
-    that these do not need."""
+    """Returns the modules of ModelOpt's quantized tensors. Their packages would import much more."""
     import modelopt
 
     root, quantization = pathlib.Path(modelopt.__path__[0], "torch"), "modelopt.torch.quantization"
@@ -183,38 +111,34 @@ def modelopt_tensors():
 
 
 def modelopt_configs(algorithm, **sizes):
-    """Yields where ModelOpt says what it did, and how: in config.json, or in hf_quant_config.json alone, as older
-    checkpoints have it."""
+    """Yields the two configurations of ModelOpt: in config.json, or only in hf_quant_config.json (older checkpoints)."""
     yield "", {"quant_method": "modelopt", "quant_algo": algorithm}
     quantization = {"quant_algo": algorithm, "kv_cache_quant_algo": None, **sizes, "exclude_modules": ["lm_head"]}
     yield ", hf_quant_config.json", {"producer": {"name": "modelopt", "version": "0.33.0"}, "quantization": quantization}
 
 
-def compare_modelopt(libraries, folder, generator):
+def compare_modelopt(folder, generator):
     fp8, nvfp4 = modelopt_tensors()
     weight = torch.randn(ROWS, DIM, generator=generator) * torch.exp2(torch.randint(-6, 7, (ROWS, 1), generator=generator))
     made, scale = fp8.FP8QTensor.quantize(weight)
     theirs = made.dequantize(torch.float32, scale=scale)
     tensors = {"weight": made._quantized_data, "weight_scale": scale.reshape(()), "input_scale": torch.ones(())}
     for where, config in modelopt_configs("FP8"):
-        check(libraries, folder, f"ModelOpt FP8, float32{where}", tensors, config, theirs)
+        check(folder, f"ModelOpt FP8, float32{where}", tensors, config, theirs)
     made, scale, double_scale = nvfp4.NVFP4QTensor.quantize(weight.clone(), 16)
     tensors = {"weight": made._quantized_data, "weight_scale": scale, "weight_scale_2": double_scale.reshape(())}
     for dtype in torch.float32, torch.bfloat16, torch.float16:
         theirs = made.dequantize(dtype, scale=scale, double_scale=double_scale, block_sizes={-1: 16})
         for where, config in modelopt_configs("NVFP4", group_size=16):
-            check(libraries, folder, f"ModelOpt NVFP4, {str(dtype)[6:]}{where}", tensors, config, theirs)
+            check(folder, f"ModelOpt NVFP4, {str(dtype)[6:]}{where}", tensors, config, theirs)
 
 
 def main():
-    libraries, folder = Libraries(*sys.argv[1:3]), pathlib.Path(sys.argv[3])
-    folder.mkdir(parents=True, exist_ok=True)
     generator = torch.Generator().manual_seed(1)
-    compare_modelopt(libraries, folder, generator)
-    compare_compressed(libraries, folder, generator)
-    for line in broken:
-        print("BROKEN", line)
-    return 1 if broken else 0
+    with tempfile.TemporaryDirectory(prefix="inlay-quantized-") as folder:
+        compare_modelopt(pathlib.Path(folder), generator)
+        compare_compressed(pathlib.Path(folder), generator)
+    return finish()
 
 
 if __name__ == "__main__":

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Compares inlay.rotary with the rotary classes of transformers, for all default configurations with rope_parameters.
+"""Compares inlay.rotary with the rotary classes of transformers.
 
     rotary.py [CONFIGURATION...]
 
-Runs in the virtual environment that `./dev interop` makes, with the wheel of inlay in it. Each configuration is passed
-whole, and each of its layer types in turn. Position 0 has the attention factor as its cosine and position 1 the sines
-of the frequencies, which must be those of the class within 4 ULP of float32: transformers computes them in float32.
-Where inlay raises an error instead, the line says which. The last lines are counts. The exit status is 1 if any
-frequency differs, with a line "BROKEN ..." for each.
+Run by `./dev interop`. Every default configuration with rope_parameters is passed whole, and each of its layer types in
+turn. At position 0 the cosine is the attention factor, at position 1 the sines are those of the frequencies: both must be
+within 4 ULP of the class's, since transformers computes in float32. If inlay raises an error, its text is printed.
+
+For models with three rows of positions (Qwen2-VL to Qwen3.5, GLM-4V), the choice of the row per frequency is compared bit
+by bit: their class recombines inlay's tables of each row. Their own float32 tables must be close.
 """
 
 import collections
@@ -18,6 +19,7 @@ import logging
 import os
 import pathlib
 import sys
+import types
 import warnings
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -30,6 +32,8 @@ from transformers.configuration_utils import PreTrainedConfig  # noqa: E402
 from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS  # noqa: E402
 
 import inlay  # noqa: E402
+from compared import broken, finish  # noqa: E402
+from compared import compare as compare_bits  # noqa: E402
 
 ULPS = 4
 MODELS = pathlib.Path(transformers.models.__path__[0])
@@ -92,6 +96,38 @@ def compare(config, layer_type, entry, candidates):
     return compared
 
 
+# Class, folder of transformers, rope_parameters, rotary columns, layout.
+POSITION_ROWS = [
+    ("Qwen2VLRotaryEmbedding", "qwen2_vl", {"type": "mrope", "mrope_section": [16, 24, 24]}, 128, "halves"),
+    ("Qwen2_5_VLRotaryEmbedding", "qwen2_5_vl", {"type": "mrope", "mrope_section": [16, 24, 24]}, 128, "halves"),
+    ("Qwen3VLTextRotaryEmbedding", "qwen3_vl", {"mrope_interleaved": True, "mrope_section": [24, 20, 20]}, 128, "halves"),
+    ("Qwen3VLMoeTextRotaryEmbedding", "qwen3_vl_moe", {"mrope_interleaved": True, "mrope_section": [24, 20, 20]}, 128,
+     "halves"),
+    ("Qwen3_5TextRotaryEmbedding", "qwen3_5",
+     {"mrope_interleaved": True, "mrope_section": [11, 11, 10], "partial_rotary_factor": 0.25}, 64, "halves"),
+    ("Glm4vTextRotaryEmbedding", "glm4v", {"mrope_section": [8, 12, 12], "partial_rotary_factor": 0.5}, 64, "interleaved"),
+]  # fmt: skip
+BASE = 1000000.0
+
+
+def compare_position_rows():
+    torch.manual_seed(1)
+    positions = torch.randint(300, (3, 2, 200))
+    for name, folder, parameters, dim, layout in POSITION_ROWS:
+        head = int(dim / parameters.get("partial_rotary_factor", 1))
+        config = types.SimpleNamespace(
+            max_position_embeddings=32768, rope_parameters={"rope_theta": BASE, **parameters, "rope_type": "default"},
+            head_dim=head, hidden_size=2 * head, num_attention_heads=2,
+        )  # fmt: skip
+        theirs = getattr(importlib.import_module(f"transformers.models.{folder}.modeling_{folder}"), name)(config)
+        ours, near = inlay.rotary(positions, dim, BASE, parameters, layout), theirs(torch.empty(0), positions)
+        rows = inlay.rotary(positions, dim, BASE, layout="pairs")
+        for what, mine, table, other in zip(("cosines", "sines"), ours, rows, near):
+            compare_bits(f"{name}, {what}", mine, theirs.recomposition_frequencies(table.clone()))
+            if not torch.allclose(mine, other, rtol=0, atol=1e-4):
+                broken.append(f"{name}, {what} computed in float32")
+
+
 def main():
     counts = collections.Counter()
     for folder in sorted(path for path in MODELS.iterdir() if path.is_dir()):
@@ -113,9 +149,10 @@ def main():
                 print(f"{known.__name__:<40} {layer_type or '':<20} {result}")
                 counts[result if result in ("equal", "different", "no reference") else "error"] += 1
                 if result == "different":
-                    print(f"BROKEN {known.__name__} {layer_type or ''}")
+                    broken.append(f"{known.__name__} {layer_type or ''}")
     print(", ".join(f"{what} {count}" for what, count in sorted(counts.items())), f"of {sum(counts.values())}")
-    return 1 if counts["different"] else 0
+    compare_position_rows()
+    return finish()
 
 
 if __name__ == "__main__":
