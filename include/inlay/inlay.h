@@ -51,8 +51,8 @@
  * - An output must not overlap an input array, unless the function documents it, or a handle that the call reads;
  *   otherwise the call returns INLAY_ERROR_OVERLAP. The gaps between rows are part of an array. Structs are checked for
  *   overlap only if the function says so.
- * - A call whose output has no rows returns INLAY_OK if its handles, shapes, strides and enum values are valid. It
- * reads no data, except the last offset of a ragged batch if that decides whether there are rows.
+ * - A call with no output rows returns INLAY_OK if its handles, shapes, strides and enum values are valid. It reads no
+ *   data, except the last offset of a ragged batch if that decides whether there are rows.
  * - Results are bit-identical on every ISA and with every compiler, executor and alignment: row * scale is rounded,
  *   then each sum is rounded, and fused multiply-add is never used. The exception is NaN: a NaN result is NaN
  *   everywhere, but its sign and payload can differ between ISAs and compilers.

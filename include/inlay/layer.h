@@ -17,11 +17,11 @@ extern "C" {
 
 /* ---- The layer -------------------------------------------------------------------------------------------------- */
 
-/** How outputs are stored. */
+/** How outputs are stored. AUTOMATIC uses the stores that are faster for a call plus one read of its output: the layer
+    times both for outputs of 4 MiB and more. Before that, and for smaller outputs, stores are non-temporal if the
+    output is larger than inlay_tuning.stream_bytes. */
 typedef enum inlay_stores {
-    INLAY_STORES_AUTOMATIC = 0, /**< whichever is faster for a call plus one read of its output: the layer times both
-                                     for outputs of 4 MiB and more. Before that, and for smaller outputs, stores are
-                                     non-temporal if the output is larger than inlay_tuning.stream_bytes */
+    INLAY_STORES_AUTOMATIC = 0, /**< chosen per call */
     INLAY_STORES_CACHED = 1,    /**< through the caches: if the output is read right away */
     INLAY_STORES_STREAMED = 2,  /**< non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
@@ -115,7 +115,7 @@ typedef struct inlay_cpu_info {
                                not measured */
     size_t l1_bytes;      /**< L1 data cache of a core, as reported by x86-64 CPUs; 0 if not reported, and always on
                                other architectures */
-    size_t l2_bytes;      /**< L2 cache, likewise reported. Calls whose rows fit in L2 prefetch less */
+    size_t l2_bytes;      /**< L2 cache, as above. Calls with rows that fit in L2 prefetch less */
     size_t l3_bytes;      /**< L3 cache. Informational only, since virtual machines report arbitrary sizes */
     char cpu[48];         /**< the CPU's own name, in ASCII; empty if it reports none */
 } inlay_cpu_info;
@@ -151,12 +151,10 @@ typedef struct inlay_tuning_state {
 } inlay_tuning_state;
 
 /** Default of inlay_layer_spec.cached_positions: 4096 rows, capped at 64 MiB. */
-
-/** The value of inlay_layer_spec.cached_positions that stands for 4096 rows, or as many as 64 MiB hold. */
 #define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX
 
 /**
- * What a layer computes. Start from inlay_layer_spec_default() and set the terms that you need; unused terms cost
+ * The terms of a layer. Start from inlay_layer_spec_default() and set the terms that you need; unused terms cost
  * nothing.
  *
  *     out = cast(dropout(norm(row * scale + position + segment)))
@@ -166,58 +164,53 @@ typedef struct inlay_tuning_state {
  *
  * The layer keeps pointers to the sinusoid, to the data and extents of all tables, and to gamma, beta, the token
  * mapping and the token weights. They must outlive the layer; arrays need no alignment. Everything else is copied.
+ *
+ * - Shards: for ids of other shards, the layer writes rows of -0.0 without positions. The sum over all shards is then
+ *   bit-identical to the whole layer. A shard with norm, pooling, dropout or segments is INLAY_ERROR_OPTION.
+ * - Sinusoids: inlay_layer_create() computes the first cached_positions rows, and each call the later ones. The first
+ *   row of a run of consecutive positions takes about 7 ns per entry, the others are cheap. A layer has a sinusoid or
+ *   learned positions, not both.
+ * - Limits: dim is at most 4096 with pooling, and with 16-bit outputs that have a sinusoid or a norm. Pooling excludes
+ *   positions and segments.
+ * - Token mapping: id i uses row token_mapping[i] of the table (for a shard: of its vocabulary), as in model2vec. Valid
+ *   ids are then [0, token_mapping_length); padding_id and substitute_id are ids before the mapping. All entries are
+ *   validated once. An entry that you later set out of range counts as row 0.
+ * - Token weights: with pooling, a factor for the row of each id, as in model2vec. If the policy replaced the id, the
+ *   new id's factor is used. Mean pooling still divides by the number of rows, not by the sum of weights.
  */
 typedef struct inlay_layer_spec {
-    size_t size;                    /**< sizeof(inlay_layer_spec) */
-    const inlay_table *tokens;      /**< token table, [vocab, dim]. For ids of other shards, a layer of a shard writes
-                                         rows of -0.0 without positions, so the sum over all shards is bit-identical to
-                                         the whole layer. A shard with norm, pooling, dropout or segments is
-                                         INLAY_ERROR_OPTION */
-    const inlay_sinusoid *sinusoid; /**< positions by formula, of the same dim; null: none. With 16-bit outputs dim is
-                                         at most 4096 */
-    const inlay_table *positions;   /**< learned positions, [rows, dim]; null: none. Excludes a sinusoid */
-    const inlay_table *segments;    /**< token-type (segment) embeddings, [types, dim]; null: none */
-    const inlay_tuning *tuning;     /**< fixed settings, copied; null: inlay_tuning_default() and self-tuning */
-    size_t cached_positions; /**< rows of the sinusoid that inlay_layer_create() precomputes; 0: none. Later positions
-                                  are computed in each call. That is cheap in long runs of consecutive positions; the
-                                  first row of each run takes about 7 ns per entry */
-    float scale;             /**< factor of the token row, 0 included; usually 1 or inlay_sqrt_dim(dim) */
-    inlay_stores stores;     /**< how outputs are stored */
-    int64_t padding_id;      /**< token with a zero row (see INLAY_ZERO_ROWS_TABLE for the exception); negative: none */
-    int64_t substitute_id;   /**< for INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
-    inlay_bad_id bad_id;     /**< out-of-vocabulary policy */
+    size_t size;                       /**< sizeof(inlay_layer_spec) */
+    const inlay_table *tokens;         /**< token table, [vocab, dim] */
+    const inlay_sinusoid *sinusoid;    /**< positions by formula, of the same dim; null: none */
+    const inlay_table *positions;      /**< learned positions, [rows, dim]; null: none */
+    const inlay_table *segments;       /**< token-type (segment) embeddings, [types, dim]; null: none */
+    const inlay_tuning *tuning;        /**< fixed settings; null: inlay_tuning_default() and self-tuning */
+    size_t cached_positions;           /**< rows of the sinusoid to compute once; 0: none */
+    float scale;                       /**< factor of the token row, 0 included; usually 1 or inlay_sqrt_dim(dim) */
+    inlay_stores stores;               /**< how outputs are stored */
+    int64_t padding_id;                /**< token with a zero row, see inlay_zero_rows; negative: none */
+    int64_t substitute_id;             /**< for INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
+    inlay_bad_id bad_id;               /**< out-of-vocabulary policy */
     inlay_zero_rows zero_rows;         /**< how zero rows are handled */
     inlay_position_mode position_mode; /**< how tokens get their positions */
-    uint16_t clamp_positions;          /**< 1: positions past the learned table use its last row; 0: they return
+    uint16_t clamp_positions;          /**< 1: positions past the learned table use its last row; 0: they are
                                             INLAY_ERROR_POSITION */
-    uint16_t segments_first;           /**< 1: (row * scale + segment) + position, as BERT in Hugging Face transformers
-                                            and TEI; 0: (row * scale + position) + segment, as ONNX Runtime. Must be 0
-                                            without segments */
-    inlay_norm norm;                   /**< the norm after the sum. With 16-bit outputs dim is at most 4096 */
+    uint16_t segments_first;           /**< 1: (row * scale + segment) + position, as in transformers; 0: (row * scale +
+                                            position) + segment, as in ONNX Runtime, or no segments */
+    inlay_norm norm;                   /**< the norm after the sum */
     float epsilon;                     /**< of the norm, finite, >= 0 */
     const void *gamma;                 /**< float32 [dim], of the norm; null: ones. Read in every call */
     const void *beta;                  /**< float32 [dim], of INLAY_NORM_LAYER; null: skipped. Read in every call */
-    inlay_pooling pooling;             /**< one row per sequence; dim is at most 4096, without positions and segments */
+    inlay_pooling pooling;             /**< one row per sequence instead of one per token */
     inlay_element_type out_type;      /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded to nearest even; NaN stays NaN */
-    const void *token_mapping;        /**< null, or [token_mapping_length] of token_mapping_type: id i uses row
-                                           token_mapping[i] of the table (for a shard: of its vocabulary), and valid ids
-                                           are in [0, token_mapping_length). As in model2vec. inlay_layer_create()
-                                           validates all entries and returns INLAY_ERROR_ID if one is out of range. An
-                                           entry that you later set out of range counts as row 0. padding_id and
-                                           substitute_id are ids before the mapping */
+    const void *token_mapping;        /**< null, or [token_mapping_length] of token_mapping_type */
     size_t token_mapping_length;      /**< >= 1 with a mapping, else 0 */
-    const void *token_weights;        /**< with pooling: null, or float32 [token_weights_length], a factor per id, as in
-                                           model2vec. Multiplies the row of that id in every sequence. If a policy
-                                           replaced the id, the new id's factor is used. Mean pooling still divides by
-                                           the number of rows, not by the sum of weights */
+    const void *token_weights;        /**< null, or float32 [token_weights_length] */
     size_t token_weights_length;      /**< number of ids (the vocab of inlay_bad_id) with token weights, else 0 */
     inlay_id_type token_mapping_type; /**< of the mapping; 0 without one */
     inlay_self_tuning self_tuning;    /**< self-tuning on or off */
-    const inlay_tuning_state *tuning_state; /**< initial state of self-tuning, copied; null: none */
+    const inlay_tuning_state *tuning_state; /**< initial state of self-tuning; null: none */
 } inlay_layer_spec;
-
-/** Returns a spec with scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT, automatic stores, bad ids an error, no
-    padding and float32 outputs. */
 
 /** Returns a spec with scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT, automatic stores, bad ids an error, no
     padding and float32 outputs. Calls no function of the library. */
@@ -263,7 +256,7 @@ typedef struct inlay_layer inlay_layer;
 /**
  * Makes a layer.
  *
- * @param spec       what the layer computes. inlay_layer_spec lists what is copied and what must outlive the layer
+ * @param spec       the terms; inlay_layer_spec lists the pointers that must outlive the layer
  * @param allocator  null: malloc and free
  * @param layer      set to the new handle, or to null if the call fails
  * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or _OVERFLOW for a field of `spec`, which
@@ -286,8 +279,8 @@ INLAY_API inlay_status inlay_layer_spec_check(const inlay_layer_spec *spec, inla
 /** Destroys a layer. Null is ignored. No call may be using the layer. */
 INLAY_API void inlay_layer_destroy(inlay_layer *layer);
 
-/** Reads the current state of self-tuning. @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an unknown size
- */
+/** Reads the current state of self-tuning. Returns INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for an unknown
+    size. */
 INLAY_API inlay_status inlay_layer_tuning_state(const inlay_layer *layer, inlay_tuning_state *state);
 
 /* ---- The batch -------------------------------------------------------------------------------------------------- */
@@ -295,30 +288,34 @@ INLAY_API inlay_status inlay_layer_tuning_state(const inlay_layer *layer, inlay_
 /** As inlay_batch.length of a ragged batch: the total length is read from offsets[sequences]. */
 #define INLAY_LENGTH_FROM_OFFSETS SIZE_MAX
 
-/** The input of a forward call. Start from inlay_batch_i32(), inlay_batch_i64() or inlay_batch_ragged(). Its pointers
-    are used only during the call; arrays of ids need no alignment. */
+/**
+ * The input of a forward call. Start from inlay_batch_i32(), inlay_batch_i64() or inlay_batch_ragged(). Its pointers
+ * are used only during the call; arrays of ids need no alignment.
+ *
+ * - Offsets: sequence b has tokens [offsets[b], offsets[b + 1]). Offsets start at 0, never decrease and end at the
+ *   number of tokens. The output is packed, [tokens, dim], or with padded_length [sequences, padded_length, dim], with
+ *   zeros after the last token of a sequence.
+ * - Positions: position_ids override starts, and starts override start. Use starts to decode with key-value caches of
+ *   different lengths.
+ * - Dropout: a fraction of the elements becomes 0, and the others are multiplied by the float32 1 / (1 - dropout). The
+ *   mask is Philox4x32-10 (Salmon et al. 2011) of key, offset and element index: token * dim + column, with tokens
+ *   counted as in ids; with pooling sequence * dim + column. Use a different offset for each training step.
+ */
 typedef struct inlay_batch {
-    size_t size;             /**< sizeof(inlay_batch) */
-    const void *ids;         /**< token ids, [sequences, length], or [length] with offsets. Ids outside [0, vocab) are
-                                  handled by inlay_layer_spec.bad_id */
-    inlay_id_type id_type;   /**< of ids */
-    float dropout;           /**< fraction of elements to set to 0, in [0, 1); 0: no dropout. The other elements are
-                                  multiplied by the float32 1 / (1 - dropout). The mask depends only on key, offset and
-                                  element index: token * dim + column, with tokens counted as in ids; with pooling
-                                  sequence * dim + column */
-    uint64_t dropout_key;    /**< seed of Philox4x32-10 (Salmon et al. 2011) */
-    uint64_t dropout_offset; /**< upper half of its counter: use a different one for each training step */
-    size_t sequences;        /**< number of sequences, >= 0 */
-    size_t length;           /**< tokens per sequence, >= 0; with offsets, total number of tokens or
-                                  INLAY_LENGTH_FROM_OFFSETS */
-    const int64_t *offsets;  /**< null, or [sequences + 1]: sequence b has tokens [offsets[b], offsets[b + 1]) of ids.
-                                  Offsets start at 0, never decrease and end at the number of tokens */
-    size_t padded_length;    /**< with offsets: 0 for a packed output [tokens, dim]; otherwise output rows per sequence,
-                                  [sequences, padded_length, dim], with zeros after its last token */
-    int64_t start;           /**< position of the first token of each sequence */
-    const int64_t *starts;   /**< null, or [sequences]: overrides start per sequence, for decoding with key-value caches
-                                  of different lengths */
-    const void *position_ids;       /**< null, or explicit positions shaped as ids, which override start and starts */
+    size_t size;                    /**< sizeof(inlay_batch) */
+    const void *ids;                /**< token ids, [sequences, length], or [length] with offsets */
+    inlay_id_type id_type;          /**< of ids */
+    float dropout;                  /**< fraction of elements to set to 0, in [0, 1); 0: no dropout */
+    uint64_t dropout_key;           /**< the seed */
+    uint64_t dropout_offset;        /**< upper half of the counter */
+    size_t sequences;               /**< number of sequences, >= 0 */
+    size_t length;                  /**< tokens per sequence, >= 0; with offsets, the total number of tokens or
+                                         INLAY_LENGTH_FROM_OFFSETS */
+    const int64_t *offsets;         /**< null, or [sequences + 1] */
+    size_t padded_length;           /**< with offsets: output rows per sequence; 0: a packed output */
+    int64_t start;                  /**< position of the first token of each sequence */
+    const int64_t *starts;          /**< null, or [sequences]: a start per sequence */
+    const void *position_ids;       /**< null, or positions shaped as ids */
     const void *segment_ids;        /**< token-type (segment) ids shaped as ids; null: all 0 */
     inlay_id_type position_id_type; /**< of position_ids; 0 without them */
     inlay_id_type segment_id_type;  /**< of segment_ids; 0 without them */

@@ -237,7 +237,7 @@ typedef struct inlay_ngram_lookup {
     rows of a token. */
 
 /** Returns a lookup of all columns, with scale 1, INLAY_NGRAM_CONCAT, float32 outputs, automatic stores and the rows of
-    a token one behind the other. */
+    a token next to each other. */
 static inline inlay_ngram_lookup inlay_ngram_lookup_default(const inlay_table *const *tables, size_t table_count)
 {
     inlay_ngram_lookup lookup;

@@ -76,11 +76,11 @@ typedef enum inlay_element_type {
                             quadruples of ggml's iq3s_grid */
     INLAY_I8_GROUPED = 27, /**< int8 q [dim] with a scale and an optional int8 zero point per `group` columns: (q -
                                 zero) * scale. Without zero points, zero is 0. compressed-tensors' int-quantized */
-    INLAY_U8_GROUPED =
-        28, /**< same with uint8; without zero points, zero is 128. compressed-tensors' 8-bit pack-quantized */
-    INLAY_E2M1_F32 = 29, /**< packed 4-bit floats q [dim] with a float32 scale per 16 columns: q * scale. q is 0 0.5 1
-                              1.5 2 3 4 6 and their negatives from 8 on; there is no -0. ModelOpt's NVFP4, with its two
-                              factors multiplied in advance */
+    INLAY_U8_GROUPED = 28, /**< same with uint8; without zero points, zero is 128. compressed-tensors' 8-bit
+                                pack-quantized */
+    INLAY_E2M1_F32 = 29,   /**< packed 4-bit floats q [dim] with a float32 scale per 16 columns: q * scale. q is 0 0.5 1
+                                1.5 2 3 4 6 and their negatives from 8 on; there is no -0. ModelOpt's NVFP4, with
+                                its two factors multiplied in advance */
 } inlay_element_type;
 
 /** One more than the largest element type. */
@@ -91,8 +91,8 @@ typedef enum inlay_element_type {
     Returns null past the last name (some types have only one) and for invalid types. */
 INLAY_API const char *inlay_element_type_name(inlay_element_type type, size_t index);
 
-/** Returns the element type with the name `text`, compared by inlay_name_equal(); 0 if there is none or text is null.
- */
+/** Returns the element type with the name `text`, compared by inlay_name_equal(); 0 if there is none or text is
+    null. */
 INLAY_API inlay_element_type inlay_element_type_from_name(const char *text);
 
 /** The type of token, position and segment ids. 0 is not a type. */
@@ -211,14 +211,14 @@ static inline inlay_table inlay_table_i8_inverse(const void *data, const void *s
     return table;
 }
 
-/** Returns a view of a contiguous table [rows, dim] in FBGEMM's 8-bit rowwise format, whose rows have dim + 8 bytes. */
+/** Returns a view of a contiguous table [rows, dim] in FBGEMM's 8-bit rowwise format: dim + 8 bytes per row. */
 static inline inlay_table inlay_table_u8_rowwise(const void *data, size_t rows, size_t dim)
 {
     return inlay_table_view(INLAY_U8_ROWWISE, data, rows, dim, dim + 8);
 }
 
-/** Returns a view of a contiguous table [rows, dim] in FBGEMM's 4-bit rowwise format, whose rows have
-    ceil(dim / 2) + 4 bytes. */
+/** Returns a view of a contiguous table [rows, dim] in FBGEMM's 4-bit rowwise format:
+    ceil(dim / 2) + 4 bytes per row. */
 static inline inlay_table inlay_table_u4_rowwise(const void *data, size_t rows, size_t dim)
 {
     return inlay_table_view(INLAY_U4_ROWWISE, data, rows, dim, dim / 2 + dim % 2 + 4);
@@ -471,7 +471,7 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * - INLAY_I8 without scales returns INLAY_ERROR_OPTION for magnitudes above 127. INLAY_U4_GROUPED_FLAT without zero
  *   points cannot hold negative values and returns INLAY_ERROR_OPTION for them.
  * - INLAY_I8_INVERSE stores the reciprocal of the step. The bias of the rowwise types and m of INLAY_Q4_1 and
- * INLAY_Q5_1 is min.
+ *   INLAY_Q5_1 is min.
  * - The step is rounded to float16 in INLAY_Q8_0, Q4_0, Q5_0, Q4_1, Q5_1, IQ4_NL and U4_ROWWISE, as are m and the bias
  *   of the last type.
  * - The value with the largest magnitude becomes -8 in INLAY_Q4_0, -16 in INLAY_Q5_0 and -127 in INLAY_IQ4_NL, so the
@@ -511,7 +511,7 @@ typedef enum inlay_random_kind {
 } inlay_random_kind;
 
 /**
- * What inlay_table_random() writes. Start from inlay_random_spec_default(). Elements depend only on their index, key
+ * A random table. Start from inlay_random_spec_default(). Elements depend only on their index, key
  * and offset. A table made in parts, in any order and on any machine, is therefore bit-identical:
  *
  *     e       = (first_row + row) * dim + column

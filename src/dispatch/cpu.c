@@ -42,8 +42,8 @@ static const struct inlay_cpu cpus[] = {
                INLAY_PREFETCH_L2_LINE_AHEAD_2},
 };
 
-/* Intel's servers have family 6: two models of Ice Lake; and every CPU with 512-bit float16 instructions, i.e. from
-   Sapphire Rapids on, whose model a hypervisor may hide. Zen 5 was AMD's first CPU with VP2INTERSECT. Zen 3 and Zen 4
+/* Intel's servers have family 6: two models of Ice Lake, and from Sapphire Rapids on every CPU with 512-bit float16
+   instructions. A hypervisor may hide the model of these. Zen 5 was AMD's first CPU with VP2INTERSECT. Zen 3 and Zen 4
    share family 25; only Zen 4 has AVX-512, which a hypervisor may hide. */
 const struct inlay_cpu *inlay_cpu_of(const struct inlay_cpu_facts *facts)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an x86-64 CPU says of itself. */
+/* Identification and caches of an x86-64 CPU. */
 #pragma once
 
 #ifdef __x86_64__

@@ -18,8 +18,8 @@ struct inlay_embed_tile {
     const unsigned char *const *rows;      /* [count] */
     const unsigned char *const *scales;    /* [count], the scale of each row's first column, for types with separate
                                               arrays of scales; else null */
-    const unsigned char *const *zeros;     /* [count], each row's array of zero points, of which 4-bit ones are packed,
-                                              the lower half first; null: the type's default */
+    const unsigned char *const *zeros;     /* [count], each row's array of zero points (4-bit ones are packed, the lower
+                                              half first); null: the type's default */
     const size_t *zero_at;                 /* [count], index in zeros[i] of the zero point of each row's first column;
                                               not read if `zeros` is null */
     size_t group;                          /* columns per scale and zero point, for grouped types */
@@ -110,7 +110,7 @@ struct inlay_sinusoid_tile {
     unsigned char *sin_out, *cos_out;
     size_t out_stride_bytes;
     bool interleaved;
-    bool stream; /* use non-temporal stores: in every row sin_out, and cos_out if not interleaved, lie on a cache line;
+    bool stream; /* use non-temporal stores: in every row sin_out, and cos_out if not interleaved, begin a cache line;
                     the caller fences; has no effect on rows that are computed each by itself */
     /*
      * [rows, ceil(pairs / INLAY_PAIR_GROUP)], zeros before the call. Bits are set for entries that the rounding test

@@ -168,8 +168,8 @@ static void embed_token(const struct inlay_part *part)
     transfers->kernels->embed(&call);
 }
 
-/* Returns true if all rows of a sequence are contiguous and can be treated as one long row: in scale() and
-   add_positions(), whose tokens have no ids. */
+/* Returns true if all rows of a sequence are contiguous and can be treated as one long row. Only scale() and
+   add_positions() have such rows: their tokens have no ids. */
 static bool rows_are_one(const struct inlay_work *work)
 {
     const size_t row_bytes = work->row_bytes;

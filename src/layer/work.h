@@ -58,8 +58,8 @@ static inline size_t inlay_tokens_of(const struct inlay_work *work)
     return work->batch.offsets != NULL ? work->batch.length : work->batch.sequences * work->batch.length;
 }
 
-/* Returns the bytes of all output rows. With pooling, whose output is small, returns the bytes of the rows that are
-   pooled, which may exceed the address space. */
+/* Returns the bytes of all output rows. Pooled outputs are small, so with pooling returns the bytes of the rows that
+   are pooled, which may exceed the address space. */
 static inline size_t inlay_bytes_of(const struct inlay_work *work)
 {
     const bool pooled = work->spec->pooling != INLAY_POOLING_NONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The places of tokens: what is hashed for a token, i.e. its mapped id and those before it, with the pad in blocked
+ * The windows that are hashed: a token's mapped id and those before it, with the pad in blocked
  * places. A walk visits consecutive tokens of a batch, across sequences.
  */
 #pragma once

@@ -92,8 +92,8 @@ double inlay_phase_half_turns(const struct inlay_fixed *frequency, struct inlay_
 /* The series are summed in fractions: fixed-point numbers in [0, 1), without their integer limb, which is 0. They are
    passed by address: gcc 12 copies them when passed by value, which makes entries take 1.6 times as long. */
 
-/* Returns a * b, too small by less than 2 * 2^-256: limb i times limb j has weight 2^(-64 (i + j)), and products below
-   the fifth limb of the fraction, of which only carries would count, are omitted. */
+/* Returns a * b, too small by less than 2 * 2^-256. Limb i times limb j has weight 2^(-64 (i + j)). Products below the
+   fifth limb of the fraction would only add carries and are omitted. */
 static inline struct inlay_fixed fraction_mul(const struct inlay_fixed *a, const struct inlay_fixed *b)
 {
     uint64_t product[INLAY_FIXED_LIMBS + 1] = {0};

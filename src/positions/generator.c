@@ -53,8 +53,8 @@ static double position_of_row(const struct inlay_generator *generator, size_t ro
     return (double)(positions->first + (uint32_t)row);
 }
 
-/* Writes the positions of the next rows, at most n, and returns how many are integers other than 0, whose row is
-   constant. */
+/* Writes the positions of the next rows, at most n. Stops at a position that is 0 or not an integer, and returns the
+   number before it. The row of position 0 is constant. */
 static size_t whole_positions(const struct inlay_generator *generator, size_t n, double *positions)
 {
     for (size_t i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sinusoid handle: its frequencies and what is computed from them once, and single entries, computed exactly.
+ * The sinusoid handle: frequencies, constants derived from them, and single entries, computed exactly.
  */
 #pragma once
 
@@ -32,10 +32,10 @@ struct inlay_sinusoid {
     double *sin_step, *cos_step;         /* the rotation by one position */
     double *sin_reanchor, *cos_reanchor; /* the rotation by INLAY_ANCHOR_ROWS positions */
     double *turns_high, *turns_low;      /* their sum: quarter turns per position, modulo 4 */
-    struct inlay_fixed frequencies[];    /* turns per position; the arrays of doubles lie behind them */
+    struct inlay_fixed frequencies[];    /* turns per position; the arrays of doubles follow */
 };
 
-/* Returns what an angle of pair i is multiplied by to give turns: turns per position, or per radian with `angles`. */
+/* Returns the factor from the angle of pair i to turns: turns per position, or per radian with `angles`. */
 static inline const struct inlay_fixed *inlay_frequency_of(const inlay_sinusoid *sinusoid, size_t i)
 {
     return sinusoid->angles == NULL ? &sinusoid->frequencies[i] : &inlay_fixed_inverse_two_pi;
@@ -53,9 +53,9 @@ struct inlay_columns {
     size_t at; /* in the piece */
 };
 
-/* Where the entries of pairs [first, first + pairs) lie: in whole rows, or in pieces of rows that hold nothing else. */
+/* The places of the entries of pairs [first, first + pairs): in whole rows, or in pieces with only these entries. */
 struct inlay_placement {
-    bool interleaved;      /* sine i and cosine i lie 2i columns after the first ones, else i columns */
+    bool interleaved;      /* sine i and cosine i are 2i columns after the first ones; otherwise i columns */
     size_t sin, cos;       /* columns of the first sine and the first cosine */
     size_t sines, cosines; /* how many there are: `pairs`, or one fewer */
     bool last;             /* whether the extra last column of an odd dim is among the columns */

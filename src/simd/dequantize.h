@@ -12,7 +12,7 @@ enum {
 _Static_assert(QUANTIZED_CHUNK % (8 * QUANTIZED_BLOCK) == 0, "chunks do not cut superblocks");
 
 /* How rows are written. For float32 outputs every field is a constant, so each combination gets its own loop. 16-bit
-   outputs have one loop per table type, in which only `element_bytes` is constant and each cache line branches. Those
+   outputs have one loop per table type: only `element_bytes` is constant there, and each cache line branches. Those
    branches predict well, and more loops would compile slowly. */
 struct dequantize_way {
     size_t element_bytes; /* of the output: 4 or 2 */

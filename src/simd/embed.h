@@ -103,7 +103,7 @@ VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *posi
         vec value = embed_value(vec_load(row + at * wide), vec_load(position + at * wide), scale, terms);
         embed_store(out + at, value, VEC_LEN, terms.type);
     }
-    /* A masked store of a whole vector would touch the next line and wait for what is streamed to it. */
+    /* A masked store of a whole vector would touch the next line and wait for the streamed store to it. */
     if (SPAN_LEN < VEC_LEN && wide == 1 && at + SPAN_BYTES <= bytes) {
         span value = span_load(row + at);
         span_store(out + at, embed_span_value(value, span_load(position + at), scale, terms));

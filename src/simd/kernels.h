@@ -25,7 +25,7 @@
 #include "simd/sincos.h"
 #include "simd/sinusoid.h"
 
-/* Defines the functions that embed rows of one quantized type. Each type has its own functions, in which the type is a
+/* Defines the functions that embed rows of one quantized type. Each type has its own functions, so the type is a
    constant. The loops for 16-bit outputs are not inlined: compilers allocate registers worse if they share a function
    with the float32 loops. */
 #define QUANTIZED_TYPE(name, type, ...)                                                                                \

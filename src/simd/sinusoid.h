@@ -21,7 +21,7 @@
  *
  *      u (D K + R m + X)
  *
- * This is too coarse for slow columns, whose sines are small. Let S be the largest |sin| of all those rows, S <= min(1,
+ * This is too coarse for slow columns: their sines are small. Let S be the largest |sin| of all those rows, S <= min(1,
  * |sin at the exact phases| + (m + 1) K |sin w|), as |sin(nw)| <= n |sin w|. A step adds to the sine u |sin w|
  * (product) + f u S (product) + u S (sum) + u/2 S + u |sin w| (constants). The error that a step adds to the cosine, at
  * most D u, is carried into the sine by n steps of turning, by |sin(nw)| <= min(1, n |sin w|): summed over K steps, D u
@@ -188,7 +188,7 @@ VEC_INLINE vec sinusoid_cast(vec_double low, vec_double high, inlay_element_type
 
 /*
  * The rounding test for float32, if fma rounds once. |x - v| < d, where x is the real number and v the double; `e` is E
- * = 2d. Sets bits of `seen` unless v - d and v + d round to the same float, to which x then rounds too.
+ * = 2d. Sets bits of `seen` unless v - d and v + d round to the same float; if they do, x rounds to it too.
  *
  * Let 2^k <= |v| < 2^(k+1), where floats are g = 2^(k-23) apart, and P = 2^29 - 1. Doubles of the size of P v are g
  * apart too, and 2^29 v is one of them. So P v + E = 2^29 v - (v - E) rounds to 2^29 v - f, where f is the multiple of
@@ -360,7 +360,7 @@ VEC_INLINE vec sinusoid_add(const unsigned char *tokens, float scale, vec entrie
     return x * scale + entries;
 }
 
-/* Writes pairs [i, i + VEC_LEN) of one row, of which the first `sines` and `cosines` have columns. */
+/* Writes pairs [i, i + VEC_LEN) of one row. Only the first `sines` and `cosines` have columns. */
 VEC_INLINE void sinusoid_pairs(const struct inlay_sinusoid_tile *tile, size_t row, size_t i, size_t sines,
                                size_t cosines, struct sinusoid_shape shape, struct sinusoid_both values)
 {

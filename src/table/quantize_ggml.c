@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Conversion of floats to ggml's blocks. Scales are derived from minima and maxima. Types for which ggml's reference
- * does the same match it byte for byte. Codebooks and superblocks, for which it searches, don't.
+ * Conversion of floats to ggml's blocks. Scales are derived from minima and maxima. If ggml's reference does the same
+ * for a type, the bytes match. For codebooks and superblocks it searches for scales, so they differ.
  */
 #include "table/quantize.h"
 

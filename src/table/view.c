@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) inlay_status check_extent(const inl
     status = inlay_check_rows(extent.scales, rows, sizes->scale_bytes, sizes->scale_bytes, &arrays->scales);
     if (status != INLAY_OK || extent.zeros == NULL)
         return status;
-    /* There are as many zero points as scales, whose bytes did not overflow. */
+    /* There are as many zero points as scales, and the bytes of scales did not overflow. */
     const bool flat = table->type == INLAY_U4_GROUPED_FLAT;
     const size_t pairs = inlay_row_formats[table->type].log2_columns; /* 1: two are in a byte; 0: each has its own */
     const size_t bytes = flat ? (rows * sizes->zeros + 1) / 2 : rows * ((sizes->zeros + pairs) >> pairs);

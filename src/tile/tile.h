@@ -20,7 +20,7 @@ _Static_assert(INLAY_SUM_FLOATS % INLAY_COLUMN_STEP == 0, "long rows are split a
 struct inlay_tile {
     struct inlay_embed_tile call; /* the kernel's argument; points to the arrays below */
     void (*kernel)(const struct inlay_embed_tile *tile);
-    struct inlay_part_timer *timer; /* selects what is prefetched; null: no prefetching */
+    struct inlay_part_timer *timer; /* selects the prefetch strategy; null: no prefetching */
     const struct inlay_strategy *strategy;
     size_t row_bytes;    /* bytes of a row's columns */
     size_t out_bytes;    /* bytes of their output */

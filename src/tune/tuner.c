@@ -264,7 +264,7 @@ void inlay_part_timer_tune(struct inlay_part_timer *timer)
     const uint32_t used = (uint32_t)timer->prefetch | (uint32_t)timer->computes << 8;
     if (choices->whole) /* timed if the previous call used the same */
         restart(timer, SIZE_MAX, atomic_exchange(&choices->tuned->used, used) == used);
-    else /* the first part is slowed by what the caller left in the caches */
+    else /* the first part is slowed by the caller's data in the caches */
         restart(timer, INLAY_TUNE_PART_BYTES, false);
 }
 
@@ -385,8 +385,7 @@ void inlay_store_trial_end(struct inlay_tuner *tuner, const struct inlay_store_t
             forget_others(&tuner->classes[class_of(call->bytes, lone == 1)], computes == 1);
 }
 
-/* ---- The state of self-tuning ---------------------------------------------------------------------------------------
- */
+/* ---- Saved state ------------------------------------------------------------------------------------------------- */
 
 void inlay_tuner_begin(struct inlay_tuner *tuner, const inlay_tuning_state *state)
 {
