@@ -19,7 +19,7 @@ from collections import deque
 
 CPUS = ("cortex-a72", "cortex-a76", "neoverse-n1")
 
-# For each loop: its function, what a cycle must contain (pattern, count), what it must not, and floats written.
+# For each loop: its function, required patterns of a cycle with counts, forbidden ones, and floats written.
 LOOPS = {
     "embed": ("embed_f32_neon", ((r"fmul\s+v\d+\.4s", 4), (r"fadd\s+v\d+\.4s", 4), (r"st", 2)), r"addv|prfm|bl\s", 16),
     "sinusoid rows": ("sinusoid_rows_neon", ((r"zip[12]\s+v\d+\.4s", 8), (r"st", 12)), r"addv|fcvtxn|prfm|bl\s", 32),

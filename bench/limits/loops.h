@@ -11,10 +11,10 @@
 // Which rows of the table a loop prefetches, and when.
 enum class Prefetch {
     none,
-    t0_beside, // to L1: a line of a later row per line moved
-    t1_beside, // to L2: a line of a later row per line moved
-    t1_ahead,  // to L2: a later row, whole
-    t1_blocks, // to L2: all rows of a block of at most 128 KiB, before the first of them is moved
+    t0_line_ahead, // to L1: a line of a later row per line moved
+    t1_line_ahead, // to L2: a line of a later row per line moved
+    t1_ahead,      // to L2: a later row, whole
+    t1_blocks,     // to L2: all rows of a block of at most 128 KiB, before the first of them is moved
 };
 
 enum class Stores { cached, non_temporal };

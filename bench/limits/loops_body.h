@@ -87,9 +87,9 @@ WORD static void move_row(const BareRows &all, std::size_t i, std::size_t step, 
     std::size_t to = nt ? before_line(out, all.dim) : 0, at = 0;
     std::fill_n(out, to, 1.0f);
     for (; to + line <= all.dim; to += line, at += step) {
-        if constexpr (prefetch == Prefetch::t0_beside)
+        if constexpr (prefetch == Prefetch::t0_line_ahead)
             __builtin_prefetch(next + at);
-        if constexpr (prefetch == Prefetch::t1_beside)
+        if constexpr (prefetch == Prefetch::t1_line_ahead)
             __builtin_prefetch(next + at, 0, 2);
         const Line made =
             make_line<positioned, scaled>(line_of(row, all.stride, at), positioned ? position + to : nullptr, scales);
@@ -118,7 +118,7 @@ TARGET static void move_rows(const BareRows &all, std::size_t distance)
             prefetch_row(all, prefetched);
     for (std::size_t i = 0; i < all.rows; i++) {
         const unsigned char *next = nullptr;
-        if constexpr (prefetch == Prefetch::t0_beside || prefetch == Prefetch::t1_beside)
+        if constexpr (prefetch == Prefetch::t0_line_ahead || prefetch == Prefetch::t1_line_ahead)
             next = row_of(all, i + distance < all.rows ? i + distance : i);
         if constexpr (prefetch == Prefetch::t1_ahead)
             if (prefetched < all.rows)
@@ -150,10 +150,10 @@ template <bool nt> static void move_with(const BareRows &all, Prefetch prefetch,
     switch (prefetch) {
     case Prefetch::none:
         return move_streams<Prefetch::none, nt>(all, distance);
-    case Prefetch::t0_beside:
-        return move_streams<Prefetch::t0_beside, nt>(all, distance);
-    case Prefetch::t1_beside:
-        return move_streams<Prefetch::t1_beside, nt>(all, distance);
+    case Prefetch::t0_line_ahead:
+        return move_streams<Prefetch::t0_line_ahead, nt>(all, distance);
+    case Prefetch::t1_line_ahead:
+        return move_streams<Prefetch::t1_line_ahead, nt>(all, distance);
     case Prefetch::t1_ahead:
         return move_streams<Prefetch::t1_ahead, nt>(all, distance);
     case Prefetch::t1_blocks:

@@ -14,9 +14,9 @@ static Modes make_modes(bool with_non_temporal)
         std::size_t rows;
     } prefetches[] = {
         {"", Prefetch::none, 0},
-        {"_t1_line_ahead2", Prefetch::t1_beside, 2},
-        {"_t1_line_ahead8", Prefetch::t1_beside, 8},
-        {"_t0_line_ahead2", Prefetch::t0_beside, 2},
+        {"_t1_line_ahead2", Prefetch::t1_line_ahead, 2},
+        {"_t1_line_ahead8", Prefetch::t1_line_ahead, 8},
+        {"_t0_line_ahead2", Prefetch::t0_line_ahead, 2},
         {"_t1_ahead", Prefetch::t1_ahead, 16},
         {"_t1_blocks", Prefetch::t1_blocks, 64},
     };

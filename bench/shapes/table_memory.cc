@@ -45,7 +45,7 @@ const void *table_memory(PageSize size, std::size_t bytes)
 
 const void *scale_memory(PageSize size, std::size_t bytes)
 {
-    // Each byte is a power of two from 2^-15 to 2^-5, as in FP8 tables. Four of them are the float 3e29, whose products
+    // Each byte is a power of two from 2^-15 to 2^-5, as in FP8 tables. Four of them are the float 3e29: its products
     // with int8 don't overflow.
     static constexpr unsigned char exponents[] = {0x78, 0x79, 0x7a, 0x70};
     static Memory held;

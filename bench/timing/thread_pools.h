@@ -9,7 +9,7 @@
 
 #include <inlay/inlay.h>
 
-// Pins the calling thread to its current core and creates the pools, whose other threads run on the other cores.
+// Pins the calling thread to its current core and creates the pools; their threads run on the other cores.
 // Returns false if the system forbids pinning; the threads then run on any core.
 bool start_thread_pools();
 

@@ -306,7 +306,7 @@ START_TEST(extents_of_quantized_tables)
 END_TEST
 
 /* Outputs may be between extents, but must not overlap any of them or their list. */
-START_TEST(extents_beside_outputs)
+START_TEST(extents_next_to_outputs)
 {
     static struct {
         inlay_table_extent extents[2];
@@ -648,6 +648,6 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of tables", make_fixture, free_fixture, plain_operations, fields_of_views,
                      sizes_of_structs, quantized_views, shards, extents_of_tables, extents_of_quantized_tables,
-                     extents_beside_outputs, constructors_fill_in_every_field, ids_at_the_edge_of_int32,
+                     extents_next_to_outputs, constructors_fill_in_every_field, ids_at_the_edge_of_int32,
                      bad_ids_of_many, views_in_their_outputs, scaling_in_place, random_tables, names_of_types);
 }

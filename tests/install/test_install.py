@@ -597,16 +597,16 @@ class Programs:
             messages = self.cmake_messages([
                 "cmake_minimum_required(VERSION 3.7)", "project(answers C)", f"find_package(inlay CONFIG {words})",
                 'message("result: ${inlay_FOUND}, file ${inlay_file_FOUND}, nonsense ${inlay_nonsense_FOUND}")',
-            ], prefix, beside=why)
+            ], prefix, also=why)
             expect_same(words, [message[: len("result: ") + len(found)] for message in messages], [f"result: {found}"])
 
-    def cmake_messages(self, project, prefix, beside=""):
-        """Returns the results that a project prints. CMake must also print `beside`."""
+    def cmake_messages(self, project, prefix, also=""):
+        """Returns the results that a project prints. CMake must also print `also`."""
         work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         (work / "CMakeLists.txt").write_text("\n".join(project) + "\n", encoding="utf-8")
         _, messages = self.cmake(work, work / "build", prefix)
-        if beside not in re.sub(r"\s+", " ", messages):
-            raise Failure(f"CMake does not say: {beside}\n{messages}")
+        if also not in re.sub(r"\s+", " ", messages):
+            raise Failure(f"CMake does not say: {also}\n{messages}")
         return [line for line in messages.splitlines() if line.startswith("result: ")]
 
     # ---- Meson ----

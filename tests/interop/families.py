@@ -4,25 +4,24 @@
 
     families.py [--write | --keys] [MODEL_TYPE...]
 
-A text configuration is one whose models take input_ids and have a vocabulary. Models that also see or hear are called
-with ids alone, and have a row if inlay opens them. Every type that file/models/models.c lists must be compared. Each model
-is made small, saved by save_pretrained() and opened by inlay.open(), which is told nothing else. What the first block of
-the model receives must be what the layer returns: bit by bit, or where a norm comes last within 2 ULP of the row's largest
-absolute value from the norm in float64. PyTorch's expf, which makes the frequencies of fairseq's sinusoids, misses the
-nearest float in some columns: within 4e-6. A layer that is not complete must return a tensor that the model computes on
-the way there. Batches with padding have its attention mask.
+The models of a text configuration take input_ids and have a vocabulary. Models with image or audio inputs are called with
+ids alone, and have a row if inlay opens them. Every type in file/models/models.c must be compared. Each model is made small,
+saved by save_pretrained() and opened by inlay.open() without options. The layer must return the input of the first block,
+bit by bit. After a norm, it must be within 2 ULP (of the row's largest absolute value) of the norm in float64. Sinusoids of
+fairseq are within 4e-6, because PyTorch's expf isn't always correctly rounded. A layer that is not complete must return a
+tensor that the model computes before its first block. Batches with padding have its attention mask.
 
-Each model that runs is also converted in place by inlay.torch.convert(), with no output too small for inlay. What arrives
-at the first block must have the bits that it had before; where a norm was noted, it is within 2 ULP as above, and what a
-model computes of a norm within 1e-5. After restore() the classes of its modules and the bits are those from before.
+Each model that runs is also converted in place by inlay.torch.convert(), with no output too small for inlay. The input of
+its first block must have the same bits as before. A converted norm is within 2 ULP as above, and tensors computed from it
+within 1e-5. After restore(), the classes of its modules and the bits are the original ones.
 
---keys takes every key out of each config.json of a listed type in turn, and sets those that inlay reads to null. The layer
-must then be that of the model that transformers loads, or inlay must refuse. If transformers makes no model of these
+--keys removes each key of each config.json of a listed type in turn, and sets keys that inlay reads to null. The layer must
+then match the model that transformers loads, or inlay must report an error. If transformers loads no model from these
 tensors, nothing is compared.
 
-The result of each is a row of docs/families.md, which --write writes and which is compared otherwise. The exit status
-is 1 for a wrong result, of a layer or a converted model, for a table that differs, if a listed type is not compared, and
-if fewer than 90 % of the models that were made are equal.
+Each result is a row of docs/families.md: --write writes the table, otherwise it is compared. The exit status is 1 for a
+wrong layer or converted model, a different table, a listed type that is not compared, or if fewer than 90 % of the models
+are equal.
 """
 import argparse
 import collections
@@ -126,7 +125,7 @@ ATTEMPTS = ((len(SIZES), 2), (len(SIZES) - 1, 2), (len(SIZES), 4), (9, 2), (6, 2
 NONE_TOO = r"(pad|bos|eos)_token_id|head_dim"
 NONE_AND_HEADS = NONE_TOO + r"|num_key_value_heads|.*experts|.*_dim|.*_rank|.*_size"
 
-# What the sizes above do not reach.
+# Settings that the sizes above don't reach.
 SPECIAL = {
     "gpt_neo": {"attention_types": [[["global"], 2]]},
     "bamba": {"mamba_n_heads": 4, "mamba_d_head": 40},
@@ -165,7 +164,7 @@ SPECIAL = {
 # to zeros: the layer has the row of the file.
 MASKED = ("xlm", "flaubert", "chinese_clip_text_model", "deberta", "deberta-v2", "esm", "funnel", "youtu")
 
-# What models of documents and pictures demand beside ids.
+# Arguments that models of documents and images require.
 def other_inputs(sequences, length):
     return {
         "bbox": torch.zeros(sequences, length, 4, dtype=torch.long),
@@ -275,7 +274,7 @@ def save_module(config_class, module_class, model_type, folder):
     safetensors.torch.save_file(module, pathlib.Path(folder) / "model.safetensors")
 
 
-# ---- What a model computes
+# ---- Running a model
 
 
 class Arrived(Exception):
@@ -362,7 +361,7 @@ def followed(model, call, shape, records=True):
 
 
 def sides_of(model, sequences=SEQUENCES, length=LENGTH):
-    """Returns the parts of a model that embed ids: its name for inlay, what is called, and what else it needs."""
+    """Returns the parts of a model that embed ids: name for inlay, module to call, and other arguments."""
     text = getattr(model, "text_model", None)
     if text is not None and "pixel_values" in inspect.signature(model.forward).parameters:
         return [(None, text, {})]
@@ -384,7 +383,7 @@ def sides_of(model, sequences=SEQUENCES, length=LENGTH):
 # ---- Comparison
 
 
-def ulps_beside(ours, exact):
+def ulps_apart(ours, exact):
     """Returns the largest difference in ULP of the row's largest absolute value."""
     largest = exact.abs().amax(-1, keepdim=True).float().numpy()
     ulp = torch.from_numpy(numpy.spacing(largest)).double()
@@ -407,19 +406,19 @@ def exact_norm(module, vectors):
 
 
 def verdict(layer, ours, theirs, tensors, norm):
-    """Returns what a layer is to a model, or None if it is wrong."""
+    """Returns how equal a layer and a model are, or None if the layer is wrong."""
     if torch.equal(ours, theirs):
         return "the same bits"
     if layer.remaining_ops and layer.remaining_ops[0][0] == "unknown":
         return None  # nothing may follow an assumed layer
     if layer.complete and norm is not None and torch.equal(norm[2], theirs):
-        beside = ulps_beside(ours, exact_norm(*norm[:2]))
-        return f"norm within {math.ceil(beside * 2) / 2:g} ULP" if beside <= ULPS else None
+        apart = ulps_apart(ours, exact_norm(*norm[:2]))
+        return f"norm within {math.ceil(apart * 2) / 2:g} ULP" if apart <= ULPS else None
     if layer.complete and "sinusoids, recipe fairseq" in layer.report:
         return "sinusoids within 4e-6" if float((ours - theirs).abs().max()) <= SINUSOIDS else None
     if not layer.complete and any(torch.equal(ours, tensor) for tensor in tensors):
         return "the same bits"
-    if not layer.complete and norm is not None and ulps_beside(ours, exact_norm(*norm[:2])) <= ULPS:
+    if not layer.complete and norm is not None and ulps_apart(ours, exact_norm(*norm[:2])) <= ULPS:
         return "norm"
     return None
 
@@ -610,7 +609,7 @@ def is_same(ours, theirs, norm, has_norm):
     if not has_norm or norm is None:
         return False
     if torch.equal(norm[2], theirs):
-        return ulps_beside(ours, exact_norm(*norm[:2])) <= ULPS
+        return ulps_apart(ours, exact_norm(*norm[:2])) <= ULPS
     largest = theirs.abs().amax(-1, keepdim=True)
     return bool(((ours - theirs).abs() <= AFTER_NORM * largest).all())
 
@@ -649,7 +648,7 @@ def compare_converted(model):
 
 
 class Row:
-    """What was found of a model type: its family, what its layer has, what follows, and how equal it is or why not."""
+    """The result for a model type: family, terms of its layer, remaining operations, and how equal it is or why not."""
 
     def __init__(self, model_type):
         self.model_type, self.family, self.contents, self.remaining_ops, self.result = model_type, "", "", [], ""

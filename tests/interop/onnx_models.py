@@ -4,11 +4,10 @@
 
     onnx_models.py [--rounds N]
 
-Models are small and random, of one block. TorchScript's exporter writes opsets 14, whose LayerNorm is nodes, and 17, that
-of torch.export opset 18. A line has the nodes replaced and those that took their place; the time in ms at 8 x 512 tokens of
-the same model without blocks, which is its input layer and what some models have behind the blocks, a norm; and the
-largest difference of outputs, relative to the largest output, which must be within TOLERANCE. A model that cannot be
-exported is skipped with the reason, and one of whose tokens nothing was fused is an error. The exit status is 1 for errors.
+Models are small and random, with one block. TorchScript's exporter writes opsets 14 (a LayerNorm is several nodes) and 17,
+torch.export opset 18. A line has the nodes before and after, the time in ms of 8 x 512 tokens for the same model without
+blocks, and the largest difference of outputs, relative to the largest output. That must be within TOLERANCE. A model that
+cannot be exported is skipped with the reason. The exit status is 1 if a model differs or nothing in it was fused.
 """
 import argparse
 import io
@@ -36,7 +35,7 @@ COMMON = {"vocab_size": VOCAB, "attn_implementation": "eager"}
 LAYERS = ("num_hidden_layers", "n_layers", "n_layer", "num_layers")
 HEADS = {"num_attention_heads": 2, "num_hidden_layers": 1, "hidden_size": DIM, "intermediate_size": 64}
 
-# Model, options of its configuration, and inputs beside input_ids.
+# Model, options of its configuration, and inputs other than input_ids.
 MODELS = {
     "BERT": (transformers.BertModel, transformers.BertConfig, HEADS, ("token_type_ids",)),
     "DistilBERT": (

@@ -99,7 +99,7 @@ START_TEST(positions_of_frameworks)
 }
 END_TEST
 
-/* Padding that is not counted and keeps its row, and ids outside the table, whose rows stay zeros. */
+/* Padding keeps its row and isn't counted. Ids outside the table have a row of zeros. */
 START_TEST(padding_keeps_its_row)
 {
     const float rows[4] = {10, 20, 30, 40}, numbers[6] = {.5f, 1, 2, 3, 4, 5};
@@ -197,7 +197,7 @@ START_TEST(default_cache_is_as_promised)
 }
 END_TEST
 
-/* Overwrites what a handle was made from, and frees it: a use of it would read nonsense. */
+/* Overwrites and frees an argument, so later uses of it read nonsense. */
 static void scrap(void *memory, size_t bytes)
 {
     memset(memory, 0xee, bytes);

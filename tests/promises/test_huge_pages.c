@@ -216,7 +216,7 @@ START_TEST(only_whole_pages_are_advised)
                    page);
         }
     }
-    /* One byte less than a huge page, and one that lies across two. */
+    /* One byte less than a huge page, and the size of one across two. */
     region = map_region();
     size_t count;
     EXPECT_STATUS(inlay_huge_pages_advise(region, huge - 1, &count), INLAY_OK);

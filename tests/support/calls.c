@@ -464,8 +464,8 @@ static bool same_outcome(const struct outcome *a, const struct outcome *b)
            a->fault.token == b->fault.token && a->fault.value == b->fault.value;
 }
 
-/* Explains the call, whose output is in `arena`. Returns true if status and fault are the same as for running it, the
-   text fits, and the output is unchanged. */
+/* Explains the call. Returns true if status and fault are the same as for running it, the text fits, and the output
+   in `arena` is unchanged. */
 static bool explain(const struct call *call, const inlay_layer *layer, struct arena *arena, const unsigned char *out,
                     const inlay_executor *executor, struct outcome *outcome)
 {

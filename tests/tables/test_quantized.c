@@ -88,7 +88,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
 {
     struct random random = {seed};
     inlay_element_type type = shape->type;
-    size_t bytes = touched(type, shape->columns), beside = scale_bytes(type, shape->columns, shape->group);
+    size_t bytes = touched(type, shape->columns), own_scales = scale_bytes(type, shape->columns, shape->group);
     size_t groups = groups_of(shape->columns, shape->group), floats = shape->columns * sizeof(float);
     size_t row_zeros = type == INLAY_U4_GROUPED ? groups + groups % 2 : groups;
     size_t bytes_of_zeros = zero_bytes(type, COUNT, groups);
@@ -96,7 +96,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     size_t stride = written + (shape->placement == INSIDE ? shape->offset % 7 * (written / shape->columns) : 0);
     enum placement placement = shape->placement;
     unsigned char *rows = arena_place(&arenas[ROWS], COUNT * bytes, placement, shape->offset);
-    unsigned char *scales = arena_place(&arenas[SCALES], COUNT * beside, placement, shape->offset * 5 % 64);
+    unsigned char *scales = arena_place(&arenas[SCALES], COUNT * own_scales, placement, shape->offset * 5 % 64);
     unsigned char *zeros = arena_place(&arenas[ZEROS], bytes_of_zeros, placement, shape->offset);
     unsigned char *positions = arena_place(&arenas[POSITIONS], COUNT * floats, placement, shape->offset * 3 % 64);
     unsigned char *out = arena_place(&arenas[OUT], (COUNT - 1) * stride + written, placement, shape->offset);
@@ -105,16 +105,16 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     random_bytes(&random, zeros, bytes_of_zeros);
     random_rows(&random, positions, COUNT, shape->columns, floats);
     if (type == INLAY_U4_ROWWISE || type == INLAY_E4M3_E8M0)
-        random_bytes(&random, scales, COUNT * beside);
+        random_bytes(&random, scales, COUNT * own_scales);
     else
-        random_rows(&random, scales, COUNT, beside / sizeof(float), beside);
+        random_rows(&random, scales, COUNT, own_scales / sizeof(float), own_scales);
     const unsigned char *row_at[COUNT], *scales_at[COUNT], *positions_at[COUNT];
     const unsigned char *zeros_of[COUNT];
     size_t zero_at[COUNT];
     unsigned char *out_at[COUNT], *expected_at[COUNT];
     for (size_t i = 0; i < COUNT; i++) {
         row_at[i] = rows + i * bytes;
-        scales_at[i] = scales + i * beside;
+        scales_at[i] = scales + i * own_scales;
         zeros_of[i] = zeros;
         zero_at[i] = i * row_zeros;
         positions_at[i] = positions + i * floats;
@@ -125,7 +125,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
         .type = type,
         .out_type = shape->out_type,
         .rows = row_at,
-        .scales = beside > 0 ? scales_at : NULL,
+        .scales = own_scales > 0 ? scales_at : NULL,
         .zeros = shape->zeros ? zeros_of : NULL,
         .zero_at = shape->zeros ? zero_at : NULL,
         .group = shape->group,
