@@ -286,37 +286,13 @@ START_TEST(the_formula)
 }
 END_TEST
 
-enum { KINDS = 5 };
-
-/* Returns a sinusoid of one kind: every layout, every odd-dim policy, and a recipe that scales its result. */
-static inlay_sinusoid *make_kind(size_t dim, size_t kind)
-{
-    static const struct {
-        inlay_recipe recipe;
-        inlay_sinusoid_layout layout;
-        inlay_sinusoid_odd odd;
-    } kinds[KINDS] = {
-        {INLAY_RECIPE_EXACT, INLAY_SINUSOID_LAYOUT_INTERLEAVED, INLAY_SINUSOID_ODD_FORMULA},
-        {INLAY_RECIPE_EXACT, INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_FORMULA},
-        {INLAY_RECIPE_EXACT, INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST, INLAY_SINUSOID_ODD_WRAP},
-        {INLAY_RECIPE_EXACT, INLAY_SINUSOID_LAYOUT_INTERLEAVED, INLAY_SINUSOID_ODD_ZERO},
-        {INLAY_RECIPE_MLX, INLAY_SINUSOID_LAYOUT_SPLIT, INLAY_SINUSOID_ODD_ZERO},
-    };
-    inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(kinds[kind].recipe, dim);
-    spec.layout = kinds[kind].layout;
-    spec.odd = kinds[kind].odd;
-    return make_sinusoid_of(&spec);
-}
-
-/* Runs parts one by one, the last one first, and counts them. */
-static size_t parts_run;
+/* Runs parts one by one, the last one first. */
 
 static void run_backwards(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
 {
     (void)ctx;
     for (size_t i = count; i > 0; i--)
         task(arg, i - 1);
-    parts_run += count;
 }
 
 static const inlay_executor *executor_of(size_t threads)
@@ -326,122 +302,7 @@ static const inlay_executor *executor_of(size_t threads)
     return threads > 0 ? &backwards : NULL;
 }
 
-/* A call with sinusoidal positions: from one start or, if not null, from `starts`; in one part if `threads` is 0. */
-struct call {
-    size_t kind, dim, batch, seq;
-    int64_t start;
-    const int64_t *starts;
-    size_t cached;
-    inlay_stores stores;
-    size_t threads;
-    enum placement placement;
-};
-
-/* Runs a call. It must write the same bits as row-by-row computation, and nothing outside its rows. */
-static void check_call(const struct call *call)
-{
-    const size_t dim = call->dim, seq = call->seq, tokens = call->batch * seq;
-    const size_t row = dim * sizeof(float), stride = row + (dim % 16 == 0 ? 0 : 4), bytes = (tokens - 1) * stride + row;
-    const inlay_executor *executor = executor_of(call->threads);
-    inlay_sinusoid *sinusoid = make_kind(dim, call->kind);
-    struct arena table_arena = arena_make(ROWS * row), rows_arena = arena_make(seq * row);
-    struct arena out_arena = arena_make(tokens * stride + 64);
-    int32_t *ids = malloc(tokens * sizeof *ids);
-    struct random random = {dim + call->batch};
-    unsigned char *table = arena_place(&table_arena, ROWS * row, AT_END, 0);
-    unsigned char *rows = arena_place(&rows_arena, seq * row, AT_END, 0);
-    random_rows(&random, table, ROWS, dim, row);
-    for (size_t i = 0; i < tokens; i++)
-        ids[i] = (int32_t)random_below(&random, ROWS);
-    inlay_table view = inlay_table_f32(table, ROWS, dim);
-    inlay_layer_spec spec = inlay_layer_spec_default(&view);
-    spec.sinusoid = sinusoid;
-    spec.cached_positions = call->cached;
-    spec.scale = inlay_sqrt_dim(dim);
-    spec.stores = call->stores;
-    inlay_layer *layer = make_layer_of(&spec);
-    inlay_batch batch = inlay_batch_i32(ids, call->batch, seq, call->start);
-    batch.starts = call->starts;
-    unsigned char *out = arena_place(&out_arena, bytes, call->placement, 0);
-    ck_assert_int_eq(inlay_forward(layer, &batch, out, stride, executor, NULL), INLAY_OK);
-    for (size_t token = 0; token < tokens; token++) {
-        int64_t start = call->starts != NULL ? call->starts[token / seq] : call->start;
-        if (token % seq == 0)
-            ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, start, seq, INLAY_F32, rows, row, executor), INLAY_OK);
-        for (size_t column = 0; column < dim; column++) {
-            float product = float_at(table + (size_t)ids[token] * row, column) * spec.scale;
-            float wanted = product + float_at(rows + token % seq * row, column);
-            float got = float_at(out + token * stride, column);
-            if (!same_float(got, wanted))
-                ck_abort_msg("kind %zu, dim %zu, %zu x %zu, %zu cached, start %ld, stores %d, %zu threads: token %zu, "
-                             "column %zu is %a, not %a",
-                             call->kind, dim, call->batch, seq, call->cached, (long)start, (int)call->stores,
-                             call->threads, token, column, (double)got, (double)wanted);
-        }
-        count_checks(dim);
-    }
-    EXPECT(arena_untouched_outside(&out_arena, out, tokens, stride, row), "dim %zu: wrote outside its rows", dim);
-    free(ids);
-    arena_free(&out_arena);
-    arena_free(&rows_arena);
-    arena_free(&table_arena);
-    inlay_layer_destroy(layer);
-    inlay_sinusoid_destroy(sinusoid);
-}
-
-/* Cached positions, computed positions, and calls with both equal the sinusoid's rows, also if a row is wider than the
-   buffer of computed ones. */
-START_TEST(cached_and_computed_positions_are_the_same)
-{
-    static const size_t dims[] = {1, 2, 3, 7, 64, 129, 512, 4096, 4097, 9001};
-    static const struct {
-        size_t cached;
-        int64_t start;
-    } cases[] = {{0, 0}, {8, 1}, {3, 0}, {3, 1}, {3, 7}, {0, INLAY_POSITION_LIMIT - 5}};
-    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++) {
-        if (tested == &inlay_kernels_scalar && dims[d] > 600)
-            continue; /* it takes a microsecond per pair, and joins both kinds like every ISA */
-        for (size_t kind = 0; kind < KINDS; kind++)
-            for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-                const size_t cached = cases[c].cached;
-                check_call(&(struct call){kind, dims[d], 2, 5, cases[c].start, NULL, cached, INLAY_STORES_AUTOMATIC, 0,
-                                          AT_END});
-            }
-    }
-}
-END_TEST
-
-/* Split and unsplit calls, with and without streaming stores, from one start or many, with cached or computed
-   positions. */
-START_TEST(cuts_and_starts_change_nothing)
-{
-    static const struct {
-        size_t batch, seq;
-        int64_t starts[4];
-    } shapes[] = {{1, 300, {5}}, {2, 150, {900, 0}}, {4, 70, {30, 31, 2147483578, 0}}, {3, 1, {0, 99, 7}}};
-    static const size_t dims[] = {1, 37, 260, 1040};
-    bool slow = tested == &inlay_kernels_scalar;
-    parts_run = 0;
-    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
-            for (size_t kind = 0; kind < KINDS; kind++)
-                for (size_t cached = 0; cached <= 100; cached += 50)
-                    for (size_t threads = 0; threads <= 8; threads += 4) {
-                        bool every_other = (kind + cached / 50 + threads / 4) % 2 == 0;
-                        if (!every_other || (slow && (dims[d] > 300 || kind > 2 || cached == 50)))
-                            continue;
-                        inlay_stores stores = threads == 4 ? INLAY_STORES_CACHED : INLAY_STORES_STREAMED;
-                        struct call call = {kind, dims[d], shapes[s].batch, shapes[s].seq, 11,
-                                            NULL, cached,  stores,          threads,       INSIDE};
-                        check_call(&call);
-                        call.starts = shapes[s].starts;
-                        check_call(&call);
-                    }
-    EXPECT(parts_run > 0, "no call was cut");
-}
-END_TEST
-
-/* Runs the other operations with an executor in parts. */
+/* Operations other than layers with an executor in parts; test_calls.c covers layers. */
 START_TEST(cuts_of_plain_operations_change_nothing)
 {
     enum { DIM = 260, N = 700, BYTES = N * DIM * sizeof(float) };
@@ -586,7 +447,6 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "embed", make_arenas, free_arenas, the_formula, each_view_has_its_stride,
                      every_dim_against_both_guard_pages, every_dim_at_every_alignment, every_batch_and_length,
-                     cached_and_computed_positions_are_the_same, cuts_and_starts_change_nothing,
                      cuts_of_plain_operations_change_nothing, one_long_sequence_computes_cached_positions,
                      large_batches);
 }

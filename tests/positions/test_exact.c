@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The exact fallback against MPFR: constants, frequencies, phases, and all roundings. Sinusoids must be correctly
- * rounded on every ISA.
+ * The exact fallback against MPFR: constants, frequencies, and the phases and entries that are hardest to round.
+ * verify.c draws random rows and positions.
  */
 #include "support/support.h"
 #include "support/truth.h"
@@ -160,24 +160,6 @@ static void check_row(const inlay_sinusoid *sinusoid, size_t dim, double base, u
     free(row);
 }
 
-START_TEST(rows_are_rounded_as_promised)
-{
-    static const double row_bases[] = {2, 1000, 10000, 500000, 1, 1e30};
-    static const uint32_t edges[] = {0, 1, 2, 3, 4999, 65535, 131071, 16777217, INT32_MAX - 1, INT32_MAX};
-    struct random random = {13};
-    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
-        for (size_t b = 0; b < sizeof row_bases / sizeof *row_bases; b++) {
-            inlay_sinusoid *sinusoid = make_sinusoid(dims[d], row_bases[b], INLAY_SINUSOID_LAYOUT_INTERLEAVED);
-            size_t every = dims[d] > 512 ? 37 : dims[d] > 50 ? 5 : 1;
-            for (size_t i = 0; i < sizeof edges / sizeof *edges; i++)
-                check_row(sinusoid, dims[d], row_bases[b], edges[i], every);
-            for (int i = 0; i < 20; i++)
-                check_row(sinusoid, dims[d], row_bases[b], (uint32_t)random_below(&random, UINT64_C(1) << 31), every);
-            inlay_sinusoid_destroy(sinusoid);
-        }
-}
-END_TEST
-
 /*
  * The positions below 2^31 with angles closest to a multiple of pi/2, i.e. the smallest sines and cosines, found with
  * continued fractions by tests/positions/worst_phases.py.
@@ -250,30 +232,6 @@ START_TEST(hard_cases_are_rounded_as_promised)
 }
 END_TEST
 
-/* Whole blocks, several in a row, against MPFR at random entries: any depth, any column, any start. */
-START_TEST(blocks_are_rounded_as_promised)
-{
-    static const double block_bases[] = {10000, 500000, 2, 1e6, 1e30, 1};
-    enum { ROWS = 700 };
-    struct random random = {29};
-    for (int i = 0; i < 60; i++) {
-        size_t dim = dims[random_below(&random, sizeof dims / sizeof *dims - 1)];
-        double base = block_bases[i % 6];
-        uint32_t start = i % 3 == 0 ? 0 : (uint32_t)random_below(&random, (UINT64_C(1) << 31) - ROWS);
-        size_t rows_wanted = tested == &inlay_kernels_scalar ? 20 : ROWS;
-        inlay_sinusoid *sinusoid = make_sinusoid(dim, base, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
-        float *rows = malloc(rows_wanted * dim * sizeof *rows);
-        write_rows(sinusoid, start, rows_wanted, INLAY_F32, rows, dim * sizeof *rows);
-        for (int sample = 0; sample < 300; sample++) {
-            size_t row = random_below(&random, rows_wanted), column = random_below(&random, dim);
-            check_entry(dim, base, start + (uint32_t)row, column / 2, column % 2, rows[row * dim + column]);
-        }
-        free(rows);
-        inlay_sinusoid_destroy(sinusoid);
-    }
-}
-END_TEST
-
 /* 53-bit numbers, to the last limb: doubles without rounding. */
 START_TEST(every_bit_of_fixed_point_is_rounded)
 {
@@ -323,6 +281,5 @@ int main(int argc, char **argv)
                      multiplication_is_the_same_without_128_bit_integers,
                      logarithm_and_exponential_are_within_their_bounds, frequencies_are_those_of_mpfr,
                      every_bit_of_fixed_point_is_rounded, square_roots_are_correctly_rounded,
-                     rows_are_rounded_as_promised, worst_phases_are_rounded_as_promised,
-                     hard_cases_are_rounded_as_promised, blocks_are_rounded_as_promised);
+                     worst_phases_are_rounded_as_promised, hard_cases_are_rounded_as_promised);
 }

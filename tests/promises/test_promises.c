@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Promises of the header for hot calls beyond their results: no allocation, bounded stack, use in signal handlers and
- * by many threads, and memory safety while another thread rewrites the ids.
+ * by many threads, and memory safety if arrays change after validation. test_rewriting.c has a thread rewrite them.
  */
 #include "support/support.h"
 
@@ -295,70 +295,6 @@ START_TEST(threads_share_a_layer)
 }
 END_TEST
 
-/* Numbers that another thread rewrites during calls: ids of a table in which every row is valid, starts of sequences
-   with rows at the end of a table, and positions that are temporarily NaN. */
-static struct {
-    int32_t ids[TOKENS];
-    int64_t starts[BATCH];
-    uint64_t reals[SEQ];
-} rewritten;
-static _Atomic bool stop_rewriting;
-
-static void *rewrite(void *unused)
-{
-    static const int32_t ids[6] = {0, INT32_MIN, ROWS, INT32_MAX, -1, ROWS - 1};
-    static const int64_t starts[6] = {0, INT64_MIN, ROWS - SEQ, INT64_MAX, -1, ROWS};
-    static const uint64_t reals[6] = {0,          UINT64_C(0x7ff0000000000000), UINT64_C(0x4090000000000000),
-                                      UINT64_MAX, UINT64_C(0x7fefffffffffffff), 1};
-    (void)unused;
-    for (unsigned i = 0; !atomic_load_explicit(&stop_rewriting, memory_order_relaxed); i++) {
-        __atomic_store_n(&rewritten.ids[i % TOKENS], ids[i / TOKENS % 6], __ATOMIC_RELAXED);
-        __atomic_store_n(&rewritten.starts[i % BATCH], starts[i / BATCH % 6], __ATOMIC_RELAXED);
-        __atomic_store_n(&rewritten.reals[i % SEQ], reals[i / SEQ % 6], __ATOMIC_RELAXED);
-    }
-    return NULL;
-}
-
-START_TEST(rewritten_numbers_stay_in_the_table)
-{
-    enum { CALLS = 6000 };
-    static float out[TOKENS][DIM];
-    struct arena table = arena_make(ROWS * ROW_BYTES);
-    pthread_t thread;
-    ck_assert_int_eq(pthread_create(&thread, NULL, rewrite, NULL), 0);
-    int good = 0, bad_ids = 0, bad_positions = 0;
-    for (int at = AT_BEGIN; at <= AT_END; at++) {
-        const inlay_table rows =
-            inlay_table_f32(arena_place(&table, ROWS * ROW_BYTES, (enum placement)at, 0), ROWS, DIM);
-        inlay_layer_spec spec = inlay_layer_spec_default(&rows);
-        inlay_layer *layer = make_layer_of(&spec);
-        spec.positions = &rows;
-        inlay_layer *positioned = make_layer_of(&spec);
-        inlay_batch ids = inlay_batch_i32(rewritten.ids, BATCH, SEQ, 0), starts = fixture.batch;
-        starts.starts = rewritten.starts;
-        for (int i = 0; i < CALLS; i++) {
-            inlay_status status =
-                i % 4 == 0   ? inlay_gather(&rows, rewritten.ids, INLAY_ID_I32, TOKENS, 1, out, ROW_BYTES, NULL, NULL)
-                : i % 4 == 1 ? inlay_forward(layer, &ids, out, ROW_BYTES, NULL, NULL)
-                : i % 4 == 2 ? inlay_forward(positioned, &starts, out, ROW_BYTES, NULL, NULL)
-                             : inlay_sinusoid_at(fixture.sinusoid, rewritten.reals, INLAY_POSITION_F64, SEQ, INLAY_F32,
-                                                 out, ROW_BYTES, NULL, NULL);
-            good += status == INLAY_OK;
-            bad_ids += status == INLAY_ERROR_ID;
-            bad_positions += status == INLAY_ERROR_POSITION;
-        }
-        inlay_layer_destroy(layer);
-        inlay_layer_destroy(positioned);
-    }
-    atomic_store(&stop_rewriting, true);
-    pthread_join(thread, NULL);
-    EXPECT(good + bad_ids + bad_positions == 2 * CALLS, "a call came to something else");
-    EXPECT(bad_ids > 0 && bad_positions > 0, "%d calls met rewritten ids, %d rewritten positions", bad_ids,
-           bad_positions);
-    arena_free(&table);
-}
-END_TEST
-
 static inline uint64_t seen_through(uint64_t value)
 {
     return value;
@@ -452,7 +388,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "promises", make_fixture, free_fixture, hot_calls_allocate_nothing,
-                     a_stack_of_64_kib_is_enough, signal_handlers_may_call, threads_share_a_layer,
-                     rewritten_numbers_stay_in_the_table, loads_happen_once,
+                     a_stack_of_64_kib_is_enough, signal_handlers_may_call, threads_share_a_layer, loads_happen_once,
                      what_changes_after_validation_stays_in_bounds);
 }

@@ -183,7 +183,12 @@ static void draw_position_rows(struct call *call, struct source *source, size_t 
         spec->positions = &call->positions;
         spec->clamp_positions = one_in(source, 3);
     } else if (kind >= 1 && (spec->out_type == INLAY_F32 || dim <= 4096)) {
-        call->sinusoid = make_sinusoid(dim, 10000, (inlay_sinusoid_layout)(1 + choose(source, 3)));
+        const uint64_t variant = choose(source, 12); /* MLX's recipe has an amplitude */
+        inlay_sinusoid_spec formula =
+            inlay_sinusoid_spec_recipe(variant < 3 ? INLAY_RECIPE_MLX : INLAY_RECIPE_EXACT, dim);
+        formula.layout = (inlay_sinusoid_layout)(1 + variant % 3);
+        formula.odd = (inlay_sinusoid_odd)(INLAY_SINUSOID_ODD_FORMULA + variant / 3 % 3);
+        call->sinusoid = make_sinusoid_of(&formula);
         spec->sinusoid = call->sinusoid;
         spec->cached_positions = one_in(source, 3) ? 0 : choose(source, 40);
         if (one_in(source, 50))
