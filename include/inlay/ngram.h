@@ -183,8 +183,8 @@ static inline inlay_ngram_batch inlay_ngram_batch_ragged(const void *ids, inlay_
 /**
  * Writes the row ids row_c of every token, for callers with their own gather.
  *
- * If another thread changes the arrays of the batch or the token map during the call, ids are wrong, but each is still
- * in [offset, offset + modulus) of its column and no out-of-bounds memory is accessed. The exception is the last offset
+ * If another thread changes the arrays of the batch or the token map during the call, ids are wrong. Each is still in
+ * [offset, offset + modulus) of its column, and no out-of-bounds memory is accessed. The exception is the last offset
  * of a batch with INLAY_LENGTH_FROM_OFFSETS, as in inlay_forward().
  *
  * @param ngram             from inlay_ngram_create()

@@ -9,8 +9,8 @@
  * angle of a step. f is 0 if fma rounds once, and 1 if it rounds its product too.
  *
  * The first bound treats the state as a vector (sin, cos) of length 1, which turning does not stretch. (Errors may take
- * a component above 1, where rounding errs by up to u. This happens only in slow columns, which use 1.0 of the 1.21 u
- * allowed below, and whose products with cos w = 1 are exact.) A step is sin' = fma(sin, cos w, cos * sin w) and cos' =
+ * a component above 1, where rounding errs by up to u. This happens only in slow columns. They use 1.0 of the 1.21 u
+ * allowed below, and their products with cos w = 1 are exact.) A step is sin' = fma(sin, cos w, cos * sin w) and cos' =
  * fma(cos, cos w, -(sin * sin w)). Its errors are at most: u/2 for each sum, together 0.71 u; 0.71 f u for the products
  * with cos w; u |sin w| or 0.71 u, whichever is less, for the products with sin w; and for the constants, u/2 for cos
  * w, and u |sin w| or u/2 for sin w. Together this is a vector of at most D u a step, D = 0.71 f + min(2.42, 1.21 + 2
