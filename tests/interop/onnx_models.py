@@ -35,33 +35,13 @@ COMMON = {"vocab_size": VOCAB, "attn_implementation": "eager"}
 LAYERS = ("num_hidden_layers", "n_layers", "n_layer", "num_layers")
 HEADS = {"num_attention_heads": 2, "num_hidden_layers": 1, "hidden_size": DIM, "intermediate_size": 64}
 
-# Model, options of its configuration, and inputs other than input_ids.
+# Class of transformers, options of its configuration, and inputs other than input_ids.
 MODELS = {
-    "BERT": (transformers.BertModel, transformers.BertConfig, HEADS, ("token_type_ids",)),
-    "DistilBERT": (
-        transformers.DistilBertModel,
-        transformers.DistilBertConfig,
-        {"dim": DIM, "n_layers": 1, "n_heads": 2, "hidden_dim": 64},
-        (),
-    ),
-    "GPT-2": (
-        transformers.GPT2Model,
-        transformers.GPT2Config,
-        {"n_embd": DIM, "n_layer": 1, "n_head": 2, "n_inner": 64, "use_cache": False},
-        (),
-    ),
-    "T5": (
-        transformers.T5EncoderModel,
-        transformers.T5Config,
-        {"d_model": DIM, "d_kv": 64, "d_ff": 64, "num_layers": 1, "num_heads": 2},
-        (),
-    ),
-    "Llama": (
-        transformers.LlamaModel,
-        transformers.LlamaConfig,
-        HEADS | {"num_key_value_heads": 2, "use_cache": False},
-        (),
-    ),
+    "BERT": ("Bert", "BertModel", HEADS, ("token_type_ids",)),
+    "DistilBERT": ("DistilBert", "DistilBertModel", {"dim": DIM, "n_layers": 1, "n_heads": 2, "hidden_dim": 64}, ()),
+    "GPT-2": ("GPT2", "GPT2Model", {"n_embd": DIM, "n_layer": 1, "n_head": 2, "n_inner": 64, "use_cache": False}, ()),
+    "T5": ("T5", "T5EncoderModel", {"d_model": DIM, "d_kv": 64, "d_ff": 64, "num_layers": 1, "num_heads": 2}, ()),
+    "Llama": ("Llama", "LlamaModel", HEADS | {"num_key_value_heads": 2, "use_cache": False}, ()),
 }
 EXPORTERS = {
     "TorchScript, opset 14": {"dynamo": False, "opset_version": 14},
@@ -82,7 +62,8 @@ class Wrapper(torch.nn.Module):
 
 
 def export(name, options, layers=1):
-    model, config, sizes, others = MODELS[name]
+    family, model, sizes, others = MODELS[name]
+    config, model = getattr(transformers, f"{family}Config"), getattr(transformers, model)
     sizes = {key: layers if key in LAYERS else size for key, size in sizes.items()}
     torch.manual_seed(0)
     names = ["input_ids", "attention_mask", *others]

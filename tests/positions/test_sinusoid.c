@@ -175,37 +175,6 @@ START_TEST(lists_give_the_rows_of_their_positions)
 }
 END_TEST
 
-/* The sine is odd and the cosine even; -0 is position 0. */
-START_TEST(negative_positions_are_symmetric)
-{
-    enum { DIM = 70 };
-    static const double positions[] = {0.25, 3.75, 999.5, 1e-30, 1e-45, 5e-324, 123456789.125, 2147483647.5};
-    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED);
-    for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
-        double both[2] = {positions[i], -positions[i]};
-        float rows[2][DIM];
-        write_list(sinusoid, both, INLAY_POSITION_F64, 2, INLAY_F32, rows, sizeof *rows);
-        for (size_t column = 0; column < DIM; column++) {
-            float wanted = column % 2 == 0 ? -rows[0][column] : rows[0][column];
-            EXPECT(memcmp(&rows[1][column], &wanted, sizeof wanted) == 0, "position %g, column %zu: %a and %a",
-                   positions[i], column, (double)rows[0][column], (double)rows[1][column]);
-        }
-    }
-    static const int64_t integers[] = {-1, -5, -16777217, -4999, -2147483647};
-    const double reals[] = {-1, -5, -16777217, -4999, -2147483647};
-    enum { INTEGERS = sizeof integers / sizeof *integers };
-    float listed[2][INTEGERS][DIM];
-    write_list(sinusoid, integers, INLAY_POSITION_I64, INTEGERS, INLAY_F32, listed[0], sizeof *listed[0]);
-    write_list(sinusoid, reals, INLAY_POSITION_F64, INTEGERS, INLAY_F32, listed[1], sizeof *listed[1]);
-    EXPECT(memcmp(listed[0], listed[1], sizeof *listed) == 0, "negative integers are not the same real numbers");
-    const double zeros[2] = {0, -0.0};
-    float rows[2][DIM];
-    write_list(sinusoid, zeros, INLAY_POSITION_F64, 2, INLAY_F32, rows, sizeof *rows);
-    EXPECT(memcmp(rows[0], rows[1], sizeof *rows) == 0, "position -0 is not position 0");
-    inlay_sinusoid_destroy(sinusoid);
-}
-END_TEST
-
 /* Rotary tables have the entries of a split table, each once or twice. */
 START_TEST(rotary_tables_hold_the_entries_of_rows)
 {
@@ -371,7 +340,6 @@ int main(int argc, char **argv)
     tcase_add_loop_test(rows, tables_have_their_hash, 0, (int)(sizeof sinusoid_tables / sizeof *sinusoid_tables));
     tcase_add_test(rows, every_dim_and_layout_lands_in_its_columns);
     tcase_add_test(rows, lists_give_the_rows_of_their_positions);
-    tcase_add_test(rows, negative_positions_are_symmetric);
     tcase_add_test(rows, rotary_tables_hold_the_entries_of_rows);
     tcase_add_test(rows, few_entries_are_undecided);
     tcase_add_test(rows, streamed_tables_are_the_same);

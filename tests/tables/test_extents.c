@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables in extents: every element type and route gives the bits of the same rows in one array, for any split. Each
- * array of an extent is adjacent to a guard page. test_calls.c covers random layers in extents.
+ * Tables in extents: every element type gives the bits of the same rows in one array, for any split. Each array of an
+ * extent is adjacent to a guard page. test_calls.c draws the tables of layers in extents.
  */
-#include "support/calls.h"
-#include "support/reference.h"
+#include "support/support.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 41, DIM = 256, SEQUENCES = 3, LENGTH = 30, TOKENS_OF_BATCH = SEQUENCES * LENGTH, ROW_BYTES = DIM * 4 };
+enum { ROWS = 41, DIM = 256, ROW_BYTES = DIM * 4 };
 
 /* The split: extents of `equal` rows, or of the lengths in `rows`. */
 static const struct cut {
@@ -102,119 +101,6 @@ static void free_pieces(struct pieces *pieces)
                 arena_free(&pieces->arenas[i][array]);
 }
 
-/* ---- Layers ---- */
-
-/* The other terms of a layer; `learned` and `segments` are rows of the same table. */
-static const struct variant {
-    const char *name;
-    bool sinusoid, learned, segments, padding, weights, shard, one_sequence;
-    size_t cached;
-    inlay_bad_id bad_id;
-    inlay_norm norm;
-    inlay_pooling pooling;
-    inlay_element_type out_type;
-} variants[] = {
-    {"tokens", .sinusoid = false},
-    {"tokens of one sequence", .one_sequence = true},
-    {"cached sinusoids", .sinusoid = true, .cached = LENGTH},
-    {"computed sinusoids", .sinusoid = true},
-    {"computed sinusoids of one sequence", .sinusoid = true, .one_sequence = true},
-    {"learned positions", .learned = true},
-    {"learned positions and padding", .learned = true, .padding = true},
-    {"segments", .segments = true},
-    {"a norm", .norm = INLAY_NORM_LAYER, .learned = true},
-    {"float16 outputs", .out_type = INLAY_F16},
-    {"clamped ids", .bad_id = INLAY_BAD_ID_CLAMP},
-    {"ids without a row", .bad_id = INLAY_BAD_ID_ZERO},
-    {"substituted ids", .bad_id = INLAY_BAD_ID_SUBSTITUTE},
-    {"skipped ids", .bad_id = INLAY_BAD_ID_SKIP},
-    {"a shard", .shard = true, .sinusoid = true},
-    {"a sum", .pooling = INLAY_POOLING_SUM},
-    {"a mean", .pooling = INLAY_POOLING_MEAN},
-    {"a weighted sum", .pooling = INLAY_POOLING_SUM, .weights = true},
-};
-
-static int32_t ids[TOKENS_OF_BATCH], segment_ids[TOKENS_OF_BATCH];
-static float weights[TOKENS_OF_BATCH];
-
-static inlay_batch batch_of(const struct variant *variant)
-{
-    struct random random = {7};
-    for (size_t i = 0; i < TOKENS_OF_BATCH; i++) {
-        const int64_t id = (int64_t)random_below(&random, 3 * ROWS) - ROWS;
-        ids[i] = (int32_t)(variant->bad_id != INLAY_BAD_ID_ERROR ? id : (id + ROWS) % ROWS);
-        segment_ids[i] = (int32_t)random_below(&random, ROWS);
-        weights[i] = (float)random_unit(&random);
-    }
-    ids[0] = 0;
-    ids[1] = ROWS - 1;
-    inlay_batch batch = inlay_batch_i32(ids, SEQUENCES, LENGTH, 3);
-    if (variant->one_sequence)
-        batch = inlay_batch_i32(ids, 1, TOKENS_OF_BATCH, 3);
-    if (variant->segments) {
-        batch.segment_ids = segment_ids;
-        batch.segment_id_type = INLAY_ID_I32;
-    }
-    batch.weights = variant->weights ? weights : NULL;
-    return batch;
-}
-
-/* Runs a variant of a layer, and backward unless outputs are 16-bit. */
-static void run(const struct variant *variant, const inlay_table *table, const inlay_executor *executor,
-                unsigned char *out, float *gradients)
-{
-    const inlay_table tokens = variant->shard ? inlay_table_shard(*table, 5, ROWS + 9) : *table;
-    inlay_sinusoid *sinusoid = variant->sinusoid ? make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_INTERLEAVED) : NULL;
-    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
-    spec.sinusoid = sinusoid;
-    spec.cached_positions = variant->cached;
-    spec.positions = variant->learned ? table : NULL;
-    spec.segments = variant->segments ? table : NULL;
-    spec.scale = 0.75f;
-    spec.padding_id = variant->padding ? 3 : -1;
-    spec.bad_id = variant->bad_id;
-    spec.substitute_id = ROWS - 1;
-    spec.norm = variant->norm;
-    spec.pooling = variant->pooling;
-    spec.out_type = variant->out_type != 0 ? variant->out_type : INLAY_F32;
-    const inlay_batch batch = batch_of(variant);
-    inlay_layer *layer = make_layer_of(&spec);
-    ck_assert_int_eq(inlay_forward(layer, &batch, out, ROW_BYTES, executor, NULL), INLAY_OK);
-    if (spec.out_type == INLAY_F32) {
-        inlay_gradients to = inlay_gradients_none(DIM);
-        to.tokens = gradients;
-        ck_assert_int_eq(inlay_backward(layer, &batch, out, ROW_BYTES, &to, executor, NULL), INLAY_OK);
-    }
-    inlay_layer_destroy(layer);
-    inlay_sinusoid_destroy(sinusoid);
-}
-
-START_TEST(layers)
-{
-    static unsigned char out[TOKENS_OF_BATCH * ROW_BYTES], expected[sizeof out];
-    static float gradients[ROWS * DIM], expected_gradients[ROWS * DIM];
-    struct random order = {1};
-    const inlay_executor executor = {&order, run_shuffled, 3};
-    make_whole((inlay_element_type)_i);
-    for (size_t c = 0; c < CUTS; c++) {
-        struct pieces pieces;
-        make_pieces(&pieces, &cuts[c]);
-        for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-            memset(out, 0, sizeof out);
-            memset(expected, 0, sizeof expected);
-            memset(gradients, 0, sizeof gradients);
-            memset(expected_gradients, 0, sizeof expected_gradients);
-            run(&variants[i], &whole.view, NULL, expected, expected_gradients);
-            run(&variants[i], &pieces.view, i % 2 == 0 ? &executor : NULL, out, gradients);
-            EXPECT(memcmp(out, expected, sizeof out) == 0, "type %d, cut %zu, %s: other rows", _i, c, variants[i].name);
-            EXPECT(memcmp(gradients, expected_gradients, sizeof gradients) == 0,
-                   "type %d, cut %zu, %s: other gradients", _i, c, variants[i].name);
-        }
-        free_pieces(&pieces);
-    }
-}
-END_TEST
-
 START_TEST(plain_operations)
 {
     static float out[ROWS * DIM], expected[ROWS * DIM];
@@ -270,7 +156,6 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("extents");
     TCase *types = tcase_create("types");
     tcase_set_timeout(types, 600);
-    tcase_add_loop_test(types, layers, INLAY_F32, INLAY_ELEMENT_TYPES);
     tcase_add_loop_test(types, plain_operations, INLAY_F32, INLAY_ELEMENT_TYPES);
     tcase_add_test(types, quantizing);
     suite_add_tcase(suite, types);
