@@ -5,7 +5,6 @@
  */
 #include "formats/catalog.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,11 +144,8 @@ bool inlay_catalog_add_opened(struct inlay_catalog *catalog, const inlay_file_op
 bool inlay_catalog_fail_json(const struct inlay_catalog *catalog, const struct inlay_json *json, const char *name,
                              const char *of)
 {
-    char repeated[sizeof catalog->error->name + 1] = "";
-    if (json->repeated.size > 0)
-        snprintf(repeated, sizeof repeated, "%.*s", (int)json->repeated.size, json->repeated.bytes);
-    return inlay_file_fail(catalog->error, json->status, catalog->path, name != NULL ? name : repeated,
-                           "%s at byte %td%s", json->problem, json->at - json->begin, of);
+    return inlay_file_fail(catalog->error, json->status, catalog->path, name, "%s at byte %td%s", json->problem,
+                           json->at - json->begin, of);
 }
 
 /* ---- Order and checks ------------------------------------------------------------------------------------------- */
@@ -209,7 +205,7 @@ bool inlay_catalog_place_tensors(struct inlay_catalog *catalog, const struct inl
 }
 
 /* Sorts the values of all files, and rejects a key that occurs twice in one of them. If several files have a key, the
-   first one's value is kept. */
+   first one's value is kept. Unsupported values move to the end. */
 static bool sort_values(struct inlay_catalog *catalog)
 {
     inlay_file_value *values = catalog->values;
@@ -225,9 +221,17 @@ static bool sort_values(struct inlay_catalog *catalog)
         if (!repeats)
             values[kept++] = values[i];
     }
-    for (size_t i = 0; i < kept; i++)
+    catalog->value_count = 0;
+    for (size_t i = 0; i < kept; i++) {
+        const inlay_file_value value = values[i];
         values[i].reserved = 0;
-    catalog->value_count = kept;
+        if (value.kind == 0)
+            continue;
+        values[i] = values[catalog->value_count];
+        values[catalog->value_count] = value;
+        values[catalog->value_count++].reserved = 0;
+    }
+    catalog->odd_count = kept - catalog->value_count;
     return true;
 }
 

@@ -18,23 +18,17 @@ struct inlay_source {
 /** Limits of a model: otherwise a header of many empty entries could take many times its size in memory. */
 enum { INLAY_MAX_TENSORS = 1 << 20, INLAY_MAX_VALUES = 1 << 18 };
 
-/** A key with an unsupported value: an object, or an array of arrays or of mixed kinds. */
-struct inlay_odd_key {
-    const struct inlay_odd_key *next;
-    const char *key;
-    bool is_null;
-};
-
 /** Tensors and values. All zero: empty. Functions that return null or false write an error. */
 struct inlay_catalog {
     inlay_file_tensor *tensors; /**< [tensor_count], in the order of files and data */
     size_t tensor_count, tensor_room;
     const inlay_file_tensor **by_name; /**< [name_count], sorted by name, after inlay_catalog_finish() */
     size_t name_count;
-    inlay_file_value *values; /**< [value_count], sorted by key, after inlay_catalog_finish() */
-    size_t value_count, value_room;
-    const struct inlay_odd_key *odd_keys; /**< of config.json, in no order */
-    inlay_file_opened *opened;            /**< [opened_count], the files that were read */
+    inlay_file_value *values; /**< [value_count], sorted by key, after inlay_catalog_finish(). [odd_count] with
+                                   unsupported values of config.json follow, in no order: objects, null, and arrays of
+                                   arrays or of mixed kinds. Their kind is 0, and `integer` is 1 for null */
+    size_t value_count, value_room, odd_count;
+    inlay_file_opened *opened; /**< [opened_count], the files that were read */
     size_t opened_count, opened_room;
     const char *choice;         /**< the model that was chosen among several in a directory, or null */
     size_t placed_tensors;      /**< tensors with checked places: those of all files except the one being parsed */
@@ -62,8 +56,8 @@ bool inlay_catalog_add_tensor(struct inlay_catalog *catalog, const inlay_file_te
 /** Adds a value of the last opened file, which must exist. Returns false as above. */
 bool inlay_catalog_add_value(struct inlay_catalog *catalog, const inlay_file_value *value);
 
-/** Reports the JSON problem of the last opened file, at a byte `of` something: "" or " of the header". The name is
-   null, or that of the JSON's owner. Returns false. */
+/** Reports the JSON problem of the last opened file, at a byte `of` something: "" or " of the header". `name` is null
+   or the tensor. Returns false. */
 bool inlay_catalog_fail_json(const struct inlay_catalog *catalog, const struct inlay_json *json, const char *name,
                              const char *of);
 

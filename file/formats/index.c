@@ -12,23 +12,29 @@
 
 enum { MAX_INDEX_BYTES = 100000000, MAX_DEPTH = 4 };
 
-/* Reads the members of the weight map into entries [most], or counts them if `entries` is null. Returns false if
-   allocation fails. */
-static bool take_map(struct inlay_json *json, struct inlay_catalog *catalog, struct inlay_index_entry *entries,
-                     size_t most, size_t *count)
+/* The shortest member of the weight map, with a bracket or comma: "":"", */
+enum { MIN_ENTRY_BYTES = 6 };
+
+/* Reads the members of the weight map. Returns false if allocation fails. */
+static bool take_map(struct inlay_json *json, struct inlay_catalog *catalog, struct inlay_model_files *files)
 {
+    const size_t left = (size_t)(json->end - json->at) / MIN_ENTRY_BYTES;
+    const size_t room = left < INLAY_MAX_TENSORS ? left : INLAY_MAX_TENSORS;
     struct inlay_text tensor, file;
-    *count = 0;
+    files->entries = inlay_catalog_memory(catalog, room * sizeof *files->entries);
+    if (files->entries == NULL)
+        return false;
     inlay_json_open(json, '{');
-    for (; inlay_json_member(json, &tensor) && inlay_json_string(json, &file); ++*count) {
-        /* 1 branch never taken: the members were counted, and the bytes are a copy that nobody changes. */
-        if (entries == NULL || *count == most)
-            continue;
-        const char *name = inlay_catalog_string(catalog, "", tensor).bytes;
-        const char *file_name = inlay_catalog_string(catalog, "", file).bytes;
-        if (name == NULL || file_name == NULL)
+    while (inlay_json_member(json, &tensor) && inlay_json_string(json, &file)) {
+        if (files->entry_count == room) {
+            inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "the index names too many tensors");
+            break;
+        }
+        struct inlay_index_entry *entry = &files->entries[files->entry_count++];
+        entry->tensor = inlay_catalog_string(catalog, "", tensor).bytes;
+        entry->file = inlay_catalog_string(catalog, "", file).bytes;
+        if (entry->tensor == NULL || entry->file == NULL)
             return false;
-        entries[*count] = (struct inlay_index_entry){.tensor = name, .file = file_name};
     }
     return true;
 }
@@ -39,39 +45,42 @@ static bool parse(struct inlay_json *json, struct inlay_catalog *catalog, struct
     struct inlay_text key;
     inlay_json_open(json, '{');
     while (inlay_json_member(json, &key)) {
-        if (!inlay_json_means(key, "weight_map")) {
+        if (!inlay_json_means(key, "weight_map"))
             inlay_json_skip(json);
-            continue;
-        }
-        struct inlay_json counting = inlay_json_ahead(json);
-        take_map(&counting, catalog, NULL, 0, &files->entry_count);
-        files->entries = inlay_catalog_memory(catalog, files->entry_count * sizeof *files->entries);
-        if (files->entries == NULL || !take_map(json, catalog, files->entries, files->entry_count, &files->entry_count))
+        else if (files->entries != NULL)
+            inlay_json_refuse(json, INLAY_FILE_ERROR_DUPLICATE, "the index has a second weight_map");
+        else if (!take_map(json, catalog, files))
             return false;
     }
     if (!inlay_json_end(json))
         return inlay_catalog_fail_json(catalog, json, NULL, "");
-    if (files->entry_count == 0)
-        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, files->index, "weight_map",
-                               "the index names no tensors");
-    if (files->entry_count > INLAY_MAX_TENSORS)
-        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_LIMIT, files->index, "weight_map",
-                               "the index names more than %d tensors", INLAY_MAX_TENSORS);
-    return true;
+    return files->entry_count > 0 || inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, files->index,
+                                                     "weight_map", "the index names no tensors");
+}
+
+static int compare_tensors(const void *a, const void *b)
+{
+    const struct inlay_index_entry *first = a, *second = b;
+    return strcmp(first->tensor, second->tensor);
 }
 
 static int compare_entries(const void *a, const void *b)
 {
     const struct inlay_index_entry *first = a, *second = b;
     int files = strcmp(first->file, second->file);
-    return files != 0 ? files : strcmp(first->tensor, second->tensor);
+    return files != 0 ? files : compare_tensors(a, b);
 }
 
-/* Sorts the entries by file, and sets the path of each file. */
+/* Rejects a tensor that occurs twice, sorts the entries by file, and sets the path of each file. */
 static bool find_paths(struct inlay_catalog *catalog, struct inlay_model_files *files)
 {
     const char *slash = strrchr(files->index, '/');
     size_t directory = slash != NULL ? (size_t)(slash + 1 - files->index) : 0;
+    qsort(files->entries, files->entry_count, sizeof *files->entries, compare_tensors);
+    for (size_t i = 1; i < files->entry_count; i++)
+        if (compare_tensors(&files->entries[i - 1], &files->entries[i]) == 0)
+            return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_DUPLICATE, files->index, files->entries[i].tensor,
+                                   "the index has this tensor twice");
     qsort(files->entries, files->entry_count, sizeof *files->entries, compare_entries);
     files->paths = inlay_catalog_memory(catalog, files->entry_count * sizeof *files->paths);
     if (files->paths == NULL)
@@ -109,7 +118,6 @@ bool inlay_read_index(struct inlay_catalog *catalog, struct inlay_model_files *f
         return false;
     inlay_json_start(&json, mapping.bytes, mapping.size, MAX_DEPTH);
     const bool is_read = parse(&json, catalog, files);
-    inlay_json_finish(&json);
     inlay_mapping_close(&mapping);
     return is_read && find_paths(catalog, files);
 }

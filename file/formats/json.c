@@ -6,7 +6,7 @@
 #include "formats/json.h"
 
 #include <locale.h>
-#include <stdlib.h>
+#include <stdlib.h> /* strtod_l */
 #include <string.h>
 
 /* Maximum bytes of a number, plus one. */
@@ -16,18 +16,6 @@ void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, u
 {
     *json = (struct inlay_json){.begin = bytes, .at = bytes, .end = (const char *)bytes + size};
     json->max_depth = max_depth;
-}
-
-struct inlay_json inlay_json_ahead(const struct inlay_json *json)
-{
-    struct inlay_json ahead = *json;
-    ahead.looks_ahead = true;
-    return ahead;
-}
-
-void inlay_json_finish(struct inlay_json *json)
-{
-    free(json->keys);
 }
 
 bool inlay_json_refuse(struct inlay_json *json, inlay_file_status status, const char *problem)
@@ -143,131 +131,38 @@ static size_t write_utf8(uint32_t c, char *out)
     return bytes;
 }
 
-/* Iterates over the decoded bytes of a string. */
-struct meaning {
-    const char *at, *end;
-    char bytes[4]; /* of an escape, of which `size` are there and `used` taken */
-    size_t size, used;
-};
-
-/* Returns the next byte, or -1 at the closing quote. The text may have changed since the string was read. */
-static int next_byte(struct meaning *meaning)
+/* Decodes the next character of a string, or copies the next byte, to out [1 to 4] and moves past it. Returns its
+   length. */
+static size_t decode_next(const char **at, const char *end, char *out)
 {
     uint32_t character;
-    if (meaning->used < meaning->size)
-        return (unsigned char)meaning->bytes[meaning->used++];
-    if (meaning->at == meaning->end || *meaning->at == '"')
-        return -1;
-    char byte = *meaning->at++;
-    size_t bytes = byte == '\\' ? read_escape(meaning->at, meaning->end, &character) : 0;
-    if (bytes == 0)
-        return (unsigned char)byte;
-    meaning->at += bytes;
-    meaning->size = write_utf8(character, meaning->bytes);
-    meaning->used = 1;
-    return (unsigned char)meaning->bytes[0];
-}
-
-static struct meaning meaning_of(struct inlay_text string)
-{
-    return (struct meaning){.at = string.bytes, .end = string.bytes + string.size};
+    const char byte = *(*at)++;
+    const size_t bytes = byte == '\\' ? read_escape(*at, end, &character) : 0;
+    *at += bytes;
+    if (bytes > 0)
+        return write_utf8(character, out);
+    *out = byte;
+    return 1;
 }
 
 size_t inlay_json_decode(struct inlay_text string, char *out)
 {
-    struct meaning meaning = meaning_of(string);
     size_t size = 0;
-    for (int byte; (byte = next_byte(&meaning)) >= 0; size++)
-        out[size] = (char)byte;
+    for (const char *at = string.bytes, *end = at + string.size; at < end;)
+        size += decode_next(&at, end, out + size);
     return size;
 }
 
 bool inlay_json_means(struct inlay_text string, const char *text)
 {
-    struct meaning meaning = meaning_of(string);
-    int byte;
-    while ((byte = next_byte(&meaning)) > 0 && byte == (unsigned char)*text)
-        text++;
-    return byte < 0 && *text == '\0';
-}
-
-/* ---- Keys that are there twice ---------------------------------------------------------------------------------- */
-
-/* Records a key of the innermost object: the FNV-1a hash of its bytes, and its offset. */
-static bool note_key(struct inlay_json *json, struct inlay_text key)
-{
-    if (json->looks_ahead)
-        return true;
-    if (json->key_count == json->key_room) {
-        const size_t room = json->key_room + json->key_room / 2 + 32;
-        uint64_t *keys = realloc(json->keys, 2 * room * sizeof *keys);
-        if (keys == NULL)
-            return inlay_json_refuse(json, INLAY_FILE_ERROR_NO_MEMORY, "there is no memory to compare keys");
-        json->keys = keys;
-        json->key_room = room;
+    for (const char *at = string.bytes, *end = at + string.size; at < end;) {
+        char decoded[4];
+        const size_t size = decode_next(&at, end, decoded);
+        if (strlen(text) < size || memcmp(text, decoded, size) != 0)
+            return false;
+        text += size;
     }
-    uint32_t hash = 2166136261;
-    struct meaning meaning = meaning_of(key);
-    for (int byte; (byte = next_byte(&meaning)) >= 0;)
-        hash = (hash ^ (uint32_t)byte) * 16777619;
-    json->keys[json->key_count++] = (uint64_t)hash << 32 | (uint32_t)(key.bytes - json->begin);
-    return true;
-}
-
-/* Orders keys by hash, then by decoded text. */
-static int compare_keys(const struct inlay_json *json, uint64_t a, uint64_t b)
-{
-    if (a >> 32 != b >> 32)
-        return a < b ? -1 : 1;
-    struct meaning first = {.at = json->begin + (uint32_t)a, .end = json->end};
-    struct meaning second = {.at = json->begin + (uint32_t)b, .end = json->end};
-    int byte, other;
-    do {
-        byte = next_byte(&first);
-        other = next_byte(&second);
-    } while (byte == other && byte >= 0);
-    return byte - other;
-}
-
-/* Rejects a duplicate key. */
-static void refuse_repeated(struct inlay_json *json, uint64_t key)
-{
-    json->at = json->begin + (uint32_t)key - 1; /* the quote before it */
-    inlay_json_string(json, &json->repeated);
-    json->at = json->begin + (uint32_t)key; /* the text may have changed, and have no key there any more */
-    inlay_json_refuse(json, INLAY_FILE_ERROR_DUPLICATE, "a key is there twice");
-}
-
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Drops the keys of an object that ends, and rejects duplicates. Keys are merge sorted bottom up, in n log n steps for
-   any input; equal keys meet when their runs are merged. */
-static void compare_all(struct inlay_json *json)
-{
-    const size_t first = json->first_key[json->depth], count = json->key_count - first;
-    json->key_count = first;
-    if (count < 2)
-        return;
-    uint64_t *from = json->keys + first, *to = from + json->key_room;
-    for (size_t run = 1; run < count; run *= 2) {
-        for (size_t i = 0; i < count;) {
-            size_t a = i, middle = smaller(a + run, count), b = middle;
-            for (const size_t end = smaller(b + run, count); i < end; i++) {
-                const int order = a == middle ? 1 : b == end ? -1 : compare_keys(json, from[a], from[b]);
-                if (order == 0) {
-                    refuse_repeated(json, from[b]);
-                    return;
-                }
-                to[i] = order < 0 ? from[a++] : from[b++];
-            }
-        }
-        uint64_t *const sorted = to;
-        to = from;
-        from = sorted;
-    }
+    return *text == '\0';
 }
 
 /* ---- Arrays and objects ----------------------------------------------------------------------------------------- */
@@ -278,7 +173,6 @@ bool inlay_json_open(struct inlay_json *json, char bracket)
         return broken(json, bracket == '{' ? "an object is expected" : "an array is expected");
     if (json->depth == json->max_depth)
         return inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "arrays and objects are nested too deeply");
-    json->first_key[json->depth] = (uint32_t)json->key_count;
     json->ends[json->depth++] = bracket == '{' ? '}' : ']';
     json->fresh = true;
     return true;
@@ -293,8 +187,6 @@ static bool goes_on(struct inlay_json *json, char bracket)
     json->fresh = false;
     if (take(json, bracket)) {
         json->depth--;
-        if (bracket == '}')
-            compare_all(json);
         return false;
     }
     if (!fresh && !take(json, ','))
@@ -305,7 +197,7 @@ static bool goes_on(struct inlay_json *json, char bracket)
 
 bool inlay_json_member(struct inlay_json *json, struct inlay_text *key)
 {
-    if (!goes_on(json, '}') || !inlay_json_string(json, key) || !note_key(json, *key))
+    if (!goes_on(json, '}') || !inlay_json_string(json, key))
         return false;
     if (!take(json, ':'))
         return broken(json, "a colon is expected");

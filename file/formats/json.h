@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pull parser for JSON (RFC 8259). It stores no values; it only remembers the locations of the keys of open objects,
- * in at most 24 bytes each. It is strict: no extensions, no invalid UTF-8, no character U+0000, no duplicate keys. The
- * caller requests the kind of value that it expects; the first mismatch ends parsing.
+ * A pull parser for JSON (RFC 8259). It allocates nothing, and a copy of its state reads ahead. It is strict: no
+ * extensions, no invalid UTF-8, no character U+0000. The caller requests the kind of value that it expects; the first
+ * mismatch ends parsing. Callers reject duplicate keys.
  *
  *     inlay_json_open(json, '{');
  *     while (inlay_json_member(json, &key))
  *         inlay_json_string(json, &value);
  *     if (!inlay_json_end(json))
  *         // json->status, json->problem, json->at
- *     inlay_json_finish(json);
  */
 #pragma once
 
@@ -24,29 +23,17 @@ enum { INLAY_JSON_DEPTH = 64 };
 /** A parser's state. */
 struct inlay_json {
     const char *begin, *at, *end;
-    unsigned depth;     /**< open arrays and objects */
-    unsigned max_depth; /**< maximum depth for this text, at most INLAY_JSON_DEPTH */
-    bool fresh;         /**< nothing was read yet from the innermost array or object */
-    bool python;        /**< accept NaN, Infinity and -Infinity, which Python writes */
-    bool looks_ahead;   /**< keys are not compared: from inlay_json_ahead() */
-    uint64_t *keys;     /**< [key_count], of open objects: hash of a key, and offset where it starts */
-    size_t key_count;
-    size_t key_room;                      /**< capacity; `keys` is twice as long, for sorting */
-    uint32_t first_key[INLAY_JSON_DEPTH]; /**< of the array or object at each depth */
-    char ends[INLAY_JSON_DEPTH];          /**< closing bracket of each of them */
-    inlay_file_status status;   /**< of the first problem: INLAY_FILE_ERROR_SYNTAX, _LIMIT, _DUPLICATE or _NO_MEMORY */
-    const char *problem;        /**< first problem, with the value at `at`; null: none so far */
-    struct inlay_text repeated; /**< the duplicate key, if that is the problem */
+    unsigned depth;              /**< open arrays and objects */
+    unsigned max_depth;          /**< maximum depth for this text, at most INLAY_JSON_DEPTH */
+    bool fresh;                  /**< nothing was read yet from the innermost array or object */
+    bool python;                 /**< accept NaN, Infinity and -Infinity, which Python writes */
+    char ends[INLAY_JSON_DEPTH]; /**< closing bracket of each open array and object */
+    inlay_file_status status;    /**< of the first problem: INLAY_FILE_ERROR_SYNTAX, _LIMIT, _DUPLICATE or _NO_MEMORY */
+    const char *problem;         /**< first problem, with the value at `at`; null: none so far */
 };
 
-/** Starts parsing [size] bytes, less than 4 GiB. */
+/** Starts parsing [size] bytes. */
 void inlay_json_start(struct inlay_json *json, const void *bytes, size_t size, unsigned max_depth);
-
-/** Returns a parser at the current position. It doesn't affect this one and compares no keys. */
-struct inlay_json inlay_json_ahead(const struct inlay_json *json);
-
-/** Releases the parser's memory. */
-void inlay_json_finish(struct inlay_json *json);
 
 /** Returns the first character of the next value, which determines its kind; 0 at the end or after a problem. */
 char inlay_json_peek(struct inlay_json *json);
@@ -55,7 +42,7 @@ char inlay_json_peek(struct inlay_json *json);
 bool inlay_json_open(struct inlay_json *json, char bracket);
 
 /** Reads the next key of the innermost object; read its value next. Returns false and leaves the object if there is
-   none, and after a problem. Duplicate keys are reported at the end of the object. */
+   none, and after a problem. */
 bool inlay_json_member(struct inlay_json *json, struct inlay_text *key);
 
 /** Returns true if the innermost array has another element, which must be read next; otherwise leaves the array.

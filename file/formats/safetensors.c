@@ -88,30 +88,37 @@ static bool check_tensor(const struct parser *parser, inlay_file_tensor *tensor,
 
 static bool parse_tensor(struct parser *parser, struct inlay_text key)
 {
+    enum { DTYPE, SHAPE, DATA_OFFSETS, KEYS };
+    static const char *const keys[KEYS] = {"dtype", "shape", "data_offsets"};
     struct inlay_json *json = &parser->json;
     struct inlay_text text;
     const struct inlay_type *type = NULL;
-    bool has_shape = false;
+    unsigned seen = 0; /* a set of bits 1 << key */
     uint64_t offsets[2] = {0, 0};
-    uint32_t offset_count = 0;
+    uint32_t count;
     inlay_file_tensor tensor = {.name = inlay_catalog_string(parser->catalog, "", key).bytes};
     if (tensor.name == NULL)
         return false;
     inlay_json_open(json, '{');
     while (inlay_json_member(json, &key)) {
-        if (inlay_json_means(key, "dtype")) {
-            if (inlay_json_string(json, &text) && (type = inlay_safetensors_type(text)) == NULL)
-                return fail(parser, INLAY_FILE_ERROR_TYPE, tensor.name, "its dtype is none that safetensors has");
-        } else if (inlay_json_means(key, "shape"))
-            has_shape = take_integers(json, tensor.shape, INLAY_FILE_RANK, &tensor.rank);
-        else if (!inlay_json_means(key, "data_offsets"))
+        unsigned which = 0;
+        while (which < KEYS && !inlay_json_means(key, keys[which]))
+            which++;
+        if ((seen & 1u << which) != 0)
+            inlay_json_refuse(json, INLAY_FILE_ERROR_DUPLICATE, "a key occurs twice");
+        else if (which == KEYS)
             inlay_json_skip(json);
-        else if (take_integers(json, offsets, 2, &offset_count) && offset_count != 2)
+        else if (which == SHAPE)
+            take_integers(json, tensor.shape, INLAY_FILE_RANK, &tensor.rank);
+        else if (which == DATA_OFFSETS && take_integers(json, offsets, 2, &count) && count != 2)
             inlay_json_refuse(json, INLAY_FILE_ERROR_SYNTAX, "data_offsets are not two numbers");
+        else if (which == DTYPE && inlay_json_string(json, &text) && (type = inlay_safetensors_type(text)) == NULL)
+            return fail(parser, INLAY_FILE_ERROR_TYPE, tensor.name, "its dtype is none that safetensors has");
+        seen |= which < KEYS ? 1u << which : 0;
     }
     if (!is_sound(parser, tensor.name))
         return false;
-    if (type == NULL || !has_shape || offset_count == 0)
+    if (seen != (1u << KEYS) - 1)
         return fail(parser, INLAY_FILE_ERROR_SYNTAX, tensor.name, "it lacks dtype, shape or data_offsets");
     return check_tensor(parser, &tensor, type, offsets) && inlay_catalog_add_tensor(parser->catalog, &tensor);
 }
@@ -139,10 +146,16 @@ static bool find_header(struct parser *parser)
 static bool parse_header(struct parser *parser)
 {
     struct inlay_text key;
+    bool has_metadata = false;
     inlay_json_open(&parser->json, '{');
-    while (inlay_json_member(&parser->json, &key))
-        if (!(inlay_json_means(key, "__metadata__") ? parse_metadata(parser) : parse_tensor(parser, key)))
+    while (inlay_json_member(&parser->json, &key)) {
+        const bool is_metadata = inlay_json_means(key, "__metadata__");
+        if (is_metadata && has_metadata)
+            return fail(parser, INLAY_FILE_ERROR_DUPLICATE, "__metadata__", "this key occurs twice");
+        has_metadata |= is_metadata;
+        if (!(is_metadata ? parse_metadata(parser) : parse_tensor(parser, key)))
             return false;
+    }
     inlay_json_end(&parser->json);
     return is_sound(parser, NULL);
 }
@@ -150,7 +163,6 @@ static bool parse_header(struct parser *parser)
 bool inlay_parse_safetensors(struct inlay_catalog *catalog, const struct inlay_source *source)
 {
     struct parser parser = {.catalog = catalog, .source = source};
-    const bool is_parsed = find_header(&parser) && parse_header(&parser);
-    inlay_json_finish(&parser.json);
-    return is_parsed && inlay_catalog_place_tensors(catalog, source, source->size - parser.data_bytes, 1, true);
+    return find_header(&parser) && parse_header(&parser) &&
+           inlay_catalog_place_tensors(catalog, source, source->size - parser.data_bytes, 1, true);
 }

@@ -47,18 +47,7 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
                                : 0;
 }
 
-/* Records a key with an unsupported value. Returns false if allocation fails. */
-static bool note_odd(struct parser *parser, const char *key, bool is_null)
-{
-    struct inlay_odd_key *odd = inlay_catalog_memory(parser->catalog, sizeof *odd);
-    if (odd == NULL)
-        return false;
-    *odd = (struct inlay_odd_key){parser->catalog->odd_keys, key, is_null};
-    parser->catalog->odd_keys = odd;
-    return true;
-}
-
-/* Reads a value that is neither an object nor an array. Its kind stays 0 if it is skipped. Returns false if allocation
+/* Reads a value that is neither an object nor an array; null has kind 0 and the integer 1. Returns false if allocation
    fails. */
 static bool parse_plain(struct parser *parser, inlay_file_value *value)
 {
@@ -80,22 +69,22 @@ static bool parse_plain(struct parser *parser, inlay_file_value *value)
             value->integer = number.integer;
             value->number = number.number;
         }
-    } else if (inlay_json_literal(&parser->json) && first != 'n') {
-        value->kind = INLAY_FILE_VALUE_BOOLEAN;
-        value->integer = first == 't';
+    } else if (inlay_json_literal(&parser->json)) {
+        value->kind = first != 'n' ? INLAY_FILE_VALUE_BOOLEAN : 0;
+        value->integer = first != 'f';
     }
     return true;
 }
 
-/* Reads an array of elements of one kind; skips others and records their key. Returns false if allocation fails. */
+/* Reads an array of elements of one kind, and skips others. Returns false if allocation fails. */
 static bool parse_array(struct parser *parser, inlay_file_value *value)
 {
     size_t count;
     struct inlay_json *json = &parser->json;
-    inlay_file_value_kind kind = survey(inlay_json_ahead(json), &count);
+    inlay_file_value_kind kind = survey(*json, &count);
     if (kind == 0) {
         inlay_json_skip(json);
-        return note_odd(parser, value->key, false);
+        return true;
     }
     void *list = inlay_catalog_memory(parser->catalog, count * 8);
     if (list == NULL)
@@ -140,20 +129,13 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
     const char *joined = inlay_catalog_string(parser->catalog, prefix, key).bytes;
     if (joined == NULL)
         return false;
-    if (first == '{') {
-        if (!note_odd(parser, joined, false))
-            return false;
-        if (!inlay_json_open(json, '{'))
-            return true;
-        parser->prefixes[json->depth] = inlay_catalog_string(parser->catalog, joined, inlay_text_of(".")).bytes;
-        return parser->prefixes[json->depth] != NULL;
-    }
     inlay_file_value value = {.key = joined};
-    const bool is_parsed = first == '[' ? parse_array(parser, &value) : parse_plain(parser, &value);
-    if (!is_parsed)
+    if (first == '{' && inlay_json_open(json, '{')) {
+        parser->prefixes[json->depth] = inlay_catalog_string(parser->catalog, joined, inlay_text_of(".")).bytes;
+        if (parser->prefixes[json->depth] == NULL)
+            return false;
+    } else if (!(first == '[' ? parse_array(parser, &value) : parse_plain(parser, &value)))
         return false;
-    if (value.kind == 0)
-        return first != 'n' || note_odd(parser, joined, true);
     return inlay_catalog_add_value(parser->catalog, &value);
 }
 
@@ -172,6 +154,5 @@ bool inlay_parse_config(struct inlay_catalog *catalog, const struct inlay_source
             is_parsed = parse_member(&parser, key);
     if (is_parsed && !inlay_json_end(json))
         is_parsed = inlay_catalog_fail_json(catalog, json, NULL, "");
-    inlay_json_finish(json);
     return is_parsed;
 }

@@ -13,26 +13,39 @@
 /* Maximum length of a key, including the null. Keys of architectures that exceed it have no value. */
 enum { KEY_ROOM = 160 };
 
+/* Joins a key of two parts, with a dot between them. Returns false if a part is null or the key is too long. */
+static bool join(const char *first, const char *last, char key[KEY_ROOM])
+{
+    return first != NULL && last != NULL && snprintf(key, KEY_ROOM, "%s.%s", first, last) < KEY_ROOM;
+}
+
 /* Finds a value by a key in two parts. Returns null if there is none or a part is null. */
 static const inlay_file_value *value_of(const inlay_file *file, const char *first, const char *last)
 {
     char key[KEY_ROOM];
-    if (first == NULL || last == NULL)
-        return NULL;
-    int size = snprintf(key, sizeof key, "%s.%s", first, last);
-    return size > 0 && size < KEY_ROOM ? inlay_file_find_value(file, key) : NULL;
+    return join(first, last, key) ? inlay_file_find_value(file, key) : NULL;
+}
+
+/* Same, for an unsupported value of config.json. */
+static const inlay_file_value *odd_value_of(const inlay_file *file, const char *first, const char *last)
+{
+    char key[KEY_ROOM];
+    const struct inlay_catalog *catalog = &file->catalog;
+    const size_t count = join(first, last, key) ? catalog->odd_count : 0;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(catalog->values[catalog->value_count + i].key, key) == 0)
+            return &catalog->values[catalog->value_count + i];
+    return NULL;
 }
 
 struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *error)
 {
     const inlay_file_value *value = inlay_file_find_value(file, "general.architecture");
     bool is_text = value != NULL && value->kind == INLAY_FILE_VALUE_STRING;
-    static const char text_config[] = "config.text_config";
-    const struct inlay_odd_key *odd = file->catalog.odd_keys;
-    while (odd != NULL && (odd->is_null || strcmp(odd->key, text_config) != 0))
-        odd = odd->next;
+    const inlay_file_value *text_config = odd_value_of(file, "config", "text_config");
+    const bool has_text_config = text_config != NULL && text_config->integer == 0;
     return (struct inlay_settings){.file = file,
-                                   .config = odd != NULL ? text_config : "config",
+                                   .config = has_text_config ? text_config->key : "config",
                                    .architecture = is_text ? value->text : NULL,
                                    .error = error};
 }
@@ -51,13 +64,8 @@ static bool refuse(const struct inlay_settings *settings, const char *key, const
 
 bool inlay_settings_check_odd(const struct inlay_settings *settings, const struct inlay_key *key, const char *wanted)
 {
-    const size_t size = strlen(settings->config);
-    for (const struct inlay_odd_key *odd = settings->file->catalog.odd_keys; odd != NULL; odd = odd->next)
-        if (key->config != NULL && !(odd->is_null && key->may_be_null) &&
-            strncmp(odd->key, settings->config, size) == 0 && odd->key[size] == '.' &&
-            strcmp(odd->key + size + 1, key->config) == 0)
-            return refuse(settings, odd->key, wanted);
-    return true;
+    const inlay_file_value *odd = odd_value_of(settings->file, settings->config, key->config);
+    return odd == NULL || (odd->integer != 0 && key->may_be_null) || refuse(settings, odd->key, wanted);
 }
 
 /* Returns the default of a setting. */

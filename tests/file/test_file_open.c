@@ -483,16 +483,12 @@ START_TEST(indexes)
     refuse_index("{\"weight_map\":[]}", INLAY_FILE_ERROR_SYNTAX, "", "an object is expected");
     refuse_index("{\"weight_map\":{\"a\":1}}", INLAY_FILE_ERROR_SYNTAX, "", "a string is expected");
     refuse_index("{\"x\":[[[[]]]]}", INLAY_FILE_ERROR_LIMIT, "", "nested too deeply");
-    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\"},\"weight_map\":{}}", INLAY_FILE_ERROR_DUPLICATE,
-                 "weight_map", "twice");
-    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"a\":\"1.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
-                 "twice");
+    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\"},\"weight_map\":{}}", INLAY_FILE_ERROR_DUPLICATE, "",
+                 "a second weight_map at byte");
+    refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"b\":\"2.safetensors\",\"\\u0061\":\"1.safetensors\"}}",
+                 INLAY_FILE_ERROR_DUPLICATE, "a", "twice");
     refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"a\":\"2.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
                  "twice");
-    refuse_index("{\"x\":1,\"weight_map\":{\"a\":\"1.safetensors\"},\"x\":[]}", INLAY_FILE_ERROR_DUPLICATE, "x",
-                 "twice");
-    refuse_index("{\"metadata\":{\"y\":1,\"y\":1},\"weight_map\":{\"a\":\"1.safetensors\"}}",
-                 INLAY_FILE_ERROR_DUPLICATE, "y", "twice at byte 20");
     refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"x\":\"3.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
                  "two tensors");
     refuse_index("{\"weight_map\":{\"a\":\"4.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "a",
@@ -648,7 +644,8 @@ START_TEST(broken_settings)
         {"{\"a\": {\"b\": 2}, \"a.b\": 1}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
         {"{\"a\": 1, \"a\": null}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
         {"{\"a\": {\"b\": 1}, \"a\": {\"c\": 1}}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
-        {"{\"a\": [[], {\"b\": 1, \"b\": 2}]}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
+        {"{\"a\": null, \"a\": null}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
+        {"{\"a\": [[]], \"a\": [1]}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
         {"{\"a\": 1.}", INLAY_FILE_ERROR_SYNTAX, "a number"},
         {"{\"a\": .5}", INLAY_FILE_ERROR_SYNTAX, "a value"},
         {"{\"a\": 1e}", INLAY_FILE_ERROR_SYNTAX, "a number"},

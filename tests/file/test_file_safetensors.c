@@ -62,22 +62,16 @@ static const struct {
     {"{\"\\x41\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
     {"{\"\\", 0, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
     {"{\"\\u123", 0, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
-    /* Names and keys that are there twice, in any object. */
+    /* Duplicate names and keys. */
     {"{\"a\":{" F32_4 "},\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[16,20]}}", 20,
-     INLAY_FILE_ERROR_DUPLICATE, "a", "a key is there twice at byte 58 of the header"},
+     INLAY_FILE_ERROR_DUPLICATE, "a", "two tensors have this name"},
     {"{\"a\":{" F32_4 "},\"\\u0061\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[16,16]}}", 16,
-     INLAY_FILE_ERROR_DUPLICATE, "\\u0061", "twice"},
-    {"{\"a\":{" F32_4 ",\"dtype\":\"F32\"}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "twice"},
+     INLAY_FILE_ERROR_DUPLICATE, "a", "two tensors have this name"},
+    {"{\"a\":{" F32_4 ",\"dtype\":\"F32\"}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "a key occurs twice at byte 64"},
     {"{\"a\":{" F32_4 ",\"sh\\u0061pe\":[4]}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "twice"},
     {"{\"a\":{" F32_4 ",\"data_offsets\":[0,16]}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "twice"},
-    {"{\"a\":{" F32_4 ",\"new\":1,\"new\":2}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "at byte 65"},
-    {"{\"a\":{\"new\":1," F32_4 ",\"n\\u0065w\":1}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "twice"},
-    {"{\"a\":{\"\\ud83d\\ude00\":1," F32_4 ",\"\xf0\x9f\x98\x80\":1}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "twice"},
-    {"{\"a\":{\"\":1," F32_4 ",\"\":1}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "twice"},
-    {"{\"a\":{\"new\":{\"x\":1,\"y\":[],\"x\":{}}," F32_4 "}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "twice"},
-    {"{\"a\":{\"new\":[{},{\"x\":1,\"x\":1}]," F32_4 "}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "twice"},
     {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, INLAY_FILE_ERROR_DUPLICATE, "__metadata__", "twice"},
-    {"{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}", 0, INLAY_FILE_ERROR_DUPLICATE, "__metadata__", "twice"},
+    {"{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}", 0, INLAY_FILE_ERROR_DUPLICATE, "k", "twice"},
     /* Metadata that are no strings. */
     {"{\"__metadata__\":{\"k\":1}}", 0, INLAY_FILE_ERROR_SYNTAX, "__metadata__", "a string is expected"},
     {"{\"__metadata__\":{\"k\":null}}", 0, INLAY_FILE_ERROR_SYNTAX, "__metadata__", "a string is expected"},
@@ -205,59 +199,6 @@ START_TEST(long_headers_are_cheap)
 }
 END_TEST
 
-/* Writes a file whose one tensor has 2^blocks keys that no reader knows, and one of them twice if `repeats`. All have
-   the same FNV-1a hash of 32 bits, as each is a row of `blocks` words which have. */
-static const char *write_unknown_keys(unsigned blocks, bool repeats)
-{
-    static const char *const words[] = {"costarring", "liquid"};
-    struct blob text = {NULL, 0, 0};
-    blob_add(&text, "{\"a\":{" F32_4, sizeof "{\"a\":{" F32_4 - 1);
-    for (unsigned key = 0; key < (1u << blocks) + repeats; key++) {
-        blob_add(&text, ",\"", 2);
-        for (unsigned bit = 0; bit < blocks; bit++) {
-            const char *word = words[key >> bit & 1];
-            blob_add(&text, word, strlen(word));
-        }
-        blob_add(&text, "\":0", 3);
-    }
-    blob_add(&text, "}}", sizeof "}}");
-    const char *path = write_blob("a.safetensors", blob_safetensors((const char *)text.bytes, 16));
-    blob_free(&text);
-    return path;
-}
-
-/* Keys are compared in n log n steps, whatever they are, and in less memory than the header takes. One by one, 2^14 of
-   them would take longer than a test may. */
-START_TEST(many_unknown_keys_are_compared)
-{
-    enum { BLOCKS = 14, HEADER_BYTES = (8 * BLOCKS + 5) << BLOCKS };
-    inlay_file_close(open_within(write_unknown_keys(BLOCKS, false), HEADER_BYTES / 2));
-    inlay_file *file;
-    inlay_file_error error;
-    EXPECT(inlay_file_open(write_unknown_keys(BLOCKS, true), NULL, &file, &error) == INLAY_FILE_ERROR_DUPLICATE,
-           "a key of many that is there twice");
-    EXPECT(strstr(error.message, "a: a key is there twice") != NULL, "%s", error.message);
-    for (unsigned blocks = 0; blocks < 6; blocks++) {
-        inlay_file_close(open_good(write_unknown_keys(blocks, false)));
-        expect_refused(write_unknown_keys(blocks, true), INLAY_FILE_ERROR_DUPLICATE, "a", "twice");
-    }
-}
-END_TEST
-
-/* Keys of one object may be there in another one, and differ in their last byte or their length. */
-START_TEST(keys_that_differ_are_accepted)
-{
-    inlay_file_close(open_good(write_blob(
-        "a.safetensors",
-        blob_safetensors("{\"__metadata__\":{\"a\":\"\",\"dtype\":\"\"},\"dtype\":{" F32_4 ",\"x\":{\"x\":{},\"\":0},"
-                         "\"y\":[{\"x\":0},{\"x\":0},{\"shap\":0,\"shape\":0,\"shape\\u0020\":0,\"\\u0020shape\":0}]},"
-                         "\"\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[16,16]}}",
-                         16))));
-}
-END_TEST
-
-/* ---- Good files ------------------------------------------------------------------------------------------------- */
-
 START_TEST(tensors_and_metadata_are_listed)
 {
     inlay_file *file = open_good(write_blob(
@@ -384,7 +325,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "safetensors", make_folder, remove_folder, broken_headers_are_refused,
-                     lengths_are_checked_first, long_headers_are_cheap, many_unknown_keys_are_compared,
-                     keys_that_differ_are_accepted, tensors_and_metadata_are_listed, every_escape_is_decoded,
-                     unaligned_data_are_read, types_have_their_sizes, damaged_files_do_no_harm);
+                     lengths_are_checked_first, long_headers_are_cheap, tensors_and_metadata_are_listed,
+                     every_escape_is_decoded, unaligned_data_are_read, types_have_their_sizes,
+                     damaged_files_do_no_harm);
 }

@@ -69,17 +69,26 @@ def read_ours(path):
 # ---- Safetensors ----
 
 
-def refuse_repeats(pairs):
-    """Raises for an object with a repeated key: the package keeps the last value, but the format forbids it."""
-    if len({key for key, _ in pairs}) < len(pairs):
-        raise ValueError("a key is there twice")
+def check_unique(keys):
+    """Raises for a repeated key: the package keeps the last value, but the format forbids it."""
+    keys = list(keys)
+    if len(set(keys)) < len(keys):
+        raise ValueError("a key occurs twice")
+
+
+def check_header(header):
+    """Checks all keys that a reader uses."""
+    tensors = json.loads(header, object_pairs_hook=list)
+    check_unique(name for name, _ in tensors)
+    for name, pairs in tensors:
+        check_unique(key for key, _ in pairs if name == "__metadata__" or key in ("dtype", "shape", "data_offsets"))
 
 
 def read_safetensors(path):
     contents = path.read_bytes()
     try:
         tensors = safetensors.deserialize(contents)
-        json.loads(contents[8 : 8 + int.from_bytes(contents[:8], "little")], object_pairs_hook=refuse_repeats)
+        check_header(contents[8 : 8 + int.from_bytes(contents[:8], "little")])
     except Exception as error:  # pylint: disable=broad-except
         return None, f"{type(error).__name__}: {error}"
     return {name: (info["dtype"], tuple(info["shape"]), bytes(info["data"])) for name, info in tensors}, None

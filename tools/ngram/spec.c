@@ -165,28 +165,31 @@ static int take_token_map(struct value value, struct ngram_spec *spec)
 
 /* ---- Objects ---------------------------------------------------------------------------------------------------- */
 
-static int unknown_key(struct value object, struct inlay_text name)
+/* Reports that an object has "no" key of that name, or "a second" one. */
+static int refuse_key(struct value object, const char *number, struct inlay_text name)
 {
     char meaning[2048] = ""; /* messages are shorter */
     if (name.size >= sizeof meaning)
         name.size = sizeof meaning - 1;
     inlay_json_decode(name, meaning);
-    return failed("%s: %s has no key %s", shown(object.path), object.name, shown(meaning));
+    return failed("%s: %s has %s key %s", shown(object.path), object.name, number, shown(meaning));
 }
 
-/* Checks that a value is an object with no keys except these, a null-terminated list. */
+/* Checks that a value is an object with no keys except these, a null-terminated list, and none of them twice. */
 static int check_keys(struct value object, const char *const *keys)
 {
     struct inlay_json json = object.json;
     struct inlay_text name;
+    unsigned seen = 0; /* a set of bits 1 << key */
     if (!inlay_json_open(&json, '{'))
         return refuse(object, "an object");
     while (inlay_json_member(&json, &name)) {
         size_t i = 0;
         while (keys[i] != NULL && !inlay_json_means(name, keys[i]))
             i++;
-        if (keys[i] == NULL)
-            return unknown_key(object, name);
+        if (keys[i] == NULL || (seen & 1u << i) != 0)
+            return refuse_key(object, keys[i] == NULL ? "no" : "a second", name);
+        seen |= 1u << i;
         inlay_json_skip(&json);
     }
     return DONE;
@@ -275,8 +278,7 @@ static int refuse_text(const char *path, const struct inlay_json *json)
         line += *at == '\n';
     if (json->status == INLAY_FILE_ERROR_NO_MEMORY)
         out_of_memory(shown(path), (double)(json->end - json->begin));
-    return failed("%s, line %zu, is not JSON: %s%s%s", shown(path), line, json->problem,
-                  json->repeated.size > 0 ? ": " : "", escaped(json->repeated.bytes, json->repeated.size));
+    return failed("%s, line %zu, is not JSON: %s", shown(path), line, json->problem);
 }
 
 int ngram_spec_read(const char *path, struct ngram_spec *spec)
@@ -288,10 +290,9 @@ int ngram_spec_read(const char *path, struct ngram_spec *spec)
     TRY(outcome);
     struct inlay_json whole, root;
     inlay_json_start(&whole, text, size, INLAY_JSON_DEPTH);
-    root = inlay_json_ahead(&whole);
+    root = whole;
     inlay_json_skip(&whole);
     outcome = inlay_json_end(&whole) ? DONE : refuse_text(path, &whole);
-    inlay_json_finish(&whole);
     TRY(outcome);
     return take_spec((struct value){.path = path, .name = "the spec", .json = root}, spec);
 }
