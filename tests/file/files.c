@@ -139,6 +139,7 @@ const char *path_of(const char *name)
 const char *write_bytes(const char *name, const void *bytes, size_t size)
 {
     const char *path = path_of(name);
+    remove(path); /* ext4 writes a truncated file to the disk at once */
     FILE *file = fopen(path, "wb");
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(size > 0 ? fwrite(bytes, 1, size, file) : 0, size);

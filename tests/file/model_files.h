@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Small checkpoints for tests: writers of safetensors, GGUF and config.json, independent of the library's readers, in a
- * folder that is deleted at the end.
+ * Writers of small checkpoints for tests: safetensors, GGUF and config.json, independent of the library's readers, in
+ * the folder of files.h.
  */
 #pragma once
 
-#include "support/support.h"
+#include "file/files.h"
 
-/* The most dimensions of a tensor. */
+/* Maximum rank of a tensor. */
 enum { MODEL_RANK = 3 };
 
 /* A tensor to write. */
@@ -15,12 +15,12 @@ struct model_tensor {
     const char *name;
     const char *type; /* "F32", as safetensors names it, or "Q8_0" of GGUF */
     uint32_t rank;
-    uint64_t shape[MODEL_RANK]; /* the slowest first */
+    uint64_t shape[MODEL_RANK]; /* slowest dimension first */
     const void *data;
     size_t bytes;
 };
 
-/* A value of the metadata of GGUF: a text, an array of integers, or else a number, of 32 bits where it is whole. */
+/* A value of GGUF's metadata: a text, an array of integers, or else a number, as uint32 if it fits. */
 struct model_value {
     const char *key;
     const char *text;
@@ -29,20 +29,29 @@ struct model_value {
     double number;
 };
 
-/* What to write. */
+/* A model to write. */
 struct model {
-    const struct model_tensor *tensors;
-    size_t count;
-    const char *config;               /* config.json; null: none */
-    const struct model_value *values; /* of a GGUF file, ended by a null key; null: a safetensors file */
+    const struct model_tensor *tensors; /* ended by one without a name */
+    const char *config;                 /* config.json; null: none */
+    const struct model_value *values;   /* of a GGUF file, ended by a null key; null: a safetensors file */
 };
 
-/* Makes the folder of the test, and deletes it with all files that were written. */
-void model_folder_make(void);
-void model_folder_delete(void);
-
-/* Writes a model and returns the folder. What was written before is deleted. */
+/* Writes a model and returns the folder. */
 const char *model_write(const struct model *model);
 
-/* Bytes of an element of such a type that is not one of blocks. */
+/* Opens a written model, which must be good. `label` is for messages. */
+inlay_file *model_open(const struct model *model, const char *label);
+
+/* Returns the bytes of an element of a type without blocks. */
 size_t model_type_bytes(const char *type);
+
+/* A safetensors file in the making: its header so far, and its data. All zero: empty. */
+struct safetensors {
+    struct blob header, data;
+};
+
+/* Adds a tensor, whose data follows that of the others. */
+void safetensors_add(struct safetensors *file, const struct model_tensor *tensor);
+
+/* Writes the file in the folder, and frees it. Returns its path. */
+const char *safetensors_write(struct safetensors *file, const char *name);

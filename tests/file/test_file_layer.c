@@ -467,31 +467,24 @@ static void draw(struct random *random, const struct piece *piece, enum role rol
     }
 }
 
-/* Adds the scale of the table of a family, if it has one, and writes the model. */
-static const char *write_model(const struct family *family, struct model *model, struct model_tensor *tensors)
+/* Writes the tensors of a family, from `first` on, and the scale of its table. */
+static const char *write_family(const struct family *family, const struct piece *pieces, size_t first)
 {
-    if (family->table_scale != 0)
-        tensors[model->count++] = (struct model_tensor){
-            "model.embed_tokens.weight_scale", "F32", 0, {0}, &family->table_scale, sizeof(float)};
-    return model_write(model);
-}
-
-/* Draws all arrays of a family and writes them. */
-static const char *write_family(const struct family *family, uint64_t seed)
-{
-    struct random random = {seed};
-    struct model_tensor tensors[ROLES + 1];
-    struct model model = {tensors, 0, family->config, family->values};
-    for (int role = 0; role < ROLES; role++) {
-        const struct piece *piece = &family->pieces[role];
-        if (piece->name == NULL)
-            continue;
-        draw(&random, piece, (enum role)role);
-        tensors[model.count++] =
-            (struct model_tensor){piece->name,       piece->type,    piece->dim > 0 ? 2 : 1, {piece->rows, piece->dim},
-                                  arrays[role].data, bytes_of(piece)};
+    struct model_tensor tensors[ROLES + 2] = {{0}};
+    const struct model model = {tensors, family->config, family->values};
+    size_t count = 0;
+    for (size_t i = 0; i < ROLES; i++) {
+        const size_t role = (first + i) % ROLES;
+        const struct piece *piece = &pieces[role];
+        if (piece->name != NULL)
+            tensors[count++] = (struct model_tensor){
+                piece->name,       piece->type,    piece->dim > 0 ? 2 : 1, {piece->rows, piece->dim},
+                arrays[role].data, bytes_of(piece)};
     }
-    return write_model(family, &model, tensors);
+    if (family->table_scale != 0)
+        tensors[count] = (struct model_tensor){
+            "model.embed_tokens.weight_scale", "F32", 0, {0}, &family->table_scale, sizeof(float)};
+    return model_write(&model);
 }
 
 /* ---- The layer by hand ------------------------------------------------------------------------------------------ */
@@ -609,7 +602,11 @@ START_TEST(layers_of_families)
     const struct family *family = &families[_i];
     inlay_file *file;
     inlay_file_error error;
-    const char *path = write_family(family, (uint64_t)_i + 1);
+    struct random random = {(uint64_t)_i + 1};
+    for (int role = 0; role < ROLES; role++)
+        if (family->pieces[role].name != NULL)
+            draw(&random, &family->pieces[role], (enum role)role);
+    const char *path = write_family(family, family->pieces, 0);
     EXPECT(inlay_file_open(path, NULL, &file, &error) == INLAY_FILE_OK, "%s: %s", family->label, error.message);
     static const inlay_element_type out_types[] = {INLAY_F32, INLAY_BF16, INLAY_F16};
     for (size_t t = 0; t < sizeof out_types / sizeof *out_types; t++) {
@@ -667,26 +664,6 @@ static void change(struct random *random, struct piece *piece, bool is_gguf)
     }
     if (strcmp(piece->type, "Q8_0") == 0 && (piece->dim % 32 != 0 || piece->dim == 0 || !is_gguf))
         piece->type = "F16";
-}
-
-/* Writes a checkpoint of random bytes, the tensors of which begin with a random one. */
-static const char *write_changed(const struct family *family, const struct piece *pieces, struct random *random)
-{
-    struct model_tensor tensors[ROLES + 1];
-    struct model model = {tensors, 0, family->config, family->values};
-    const size_t first = (size_t)random_below(random, ROLES);
-    for (size_t i = 0; i < ROLES; i++) {
-        const size_t role = (first + i) % ROLES;
-        const struct piece *piece = &pieces[role];
-        if (piece->name == NULL)
-            continue;
-        const size_t bytes = bytes_of(piece);
-        for (size_t b = 0; b < bytes; b++)
-            arrays[role].data[b] = role == MAPPING ? 0 : (unsigned char)random_bits(random);
-        tensors[model.count++] = (struct model_tensor){
-            piece->name, piece->type, piece->dim > 0 ? 2 : 1, {piece->rows, piece->dim}, arrays[role].data, bytes};
-    }
-    return write_model(family, &model, tensors);
 }
 
 /* Demands that an array which begins in a tensor of a file ends in it. Others are converted ones. */
@@ -752,7 +729,12 @@ START_TEST(changed_checkpoints)
                 change(&random, &pieces[role], family->values != NULL);
         inlay_file *file;
         inlay_file_error error = {0};
-        const char *path = write_changed(family, pieces, &random);
+        for (size_t role = 0; role < ROLES; role++) {
+            const size_t bytes = pieces[role].name != NULL ? bytes_of(&pieces[role]) : 0;
+            for (size_t b = 0; b < bytes; b++)
+                arrays[role].data[b] = role == MAPPING ? 0 : (unsigned char)random_bits(&random);
+        }
+        const char *path = write_family(family, pieces, (size_t)random_below(&random, ROLES));
         if (inlay_file_open(path, NULL, &file, &error) != INLAY_FILE_OK)
             continue;
         inlay_file_layer_options options = inlay_file_layer_options_default();
@@ -779,7 +761,7 @@ int main(int argc, char **argv)
     Suite *suite = suite_create("layers of files");
     TCase *tests = tcase_create("families");
     tcase_set_timeout(tests, 0);
-    tcase_add_unchecked_fixture(tests, model_folder_make, model_folder_delete);
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
     tcase_add_loop_test(tests, layers_of_families, 0, sizeof families / sizeof *families);
     tcase_add_loop_test(tests, changed_checkpoints, 0, sizeof families / sizeof *families);
     suite_add_tcase(suite, tests);

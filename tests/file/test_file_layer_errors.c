@@ -220,23 +220,15 @@ static const struct bad_model bad_models[] = {
 static inlay_file *open_model(const struct bad_model *bad)
 {
     static const unsigned char zeros[4096];
-    struct model_tensor tensors[MAX];
-    struct model model = {tensors, 0, bad->config, bad->values};
-    for (; model.count < MAX && bad->tensors[model.count].name != NULL; model.count++) {
-        const size_t rows = bad->tensors[model.count].rows, dim = bad->tensors[model.count].dim;
-        const char *type = bad->tensors[model.count].type;
-        tensors[model.count] = (struct model_tensor){bad->tensors[model.count].name,
-                                                     type,
-                                                     dim > 0 ? 2 : 1,
-                                                     {rows, dim},
-                                                     zeros,
-                                                     rows * (dim > 0 ? dim : 1) * model_type_bytes(type)};
+    struct model_tensor tensors[MAX + 1] = {{0}};
+    const struct model model = {tensors, bad->config, bad->values};
+    for (size_t i = 0; i < MAX && bad->tensors[i].name != NULL; i++) {
+        const size_t rows = bad->tensors[i].rows, dim = bad->tensors[i].dim;
+        const char *type = bad->tensors[i].type;
+        const size_t bytes = rows * (dim > 0 ? dim : 1) * model_type_bytes(type);
+        tensors[i] = (struct model_tensor){bad->tensors[i].name, type, dim > 0 ? 2 : 1, {rows, dim}, zeros, bytes};
     }
-    inlay_file *file;
-    inlay_file_error error;
-    EXPECT(inlay_file_open(model_write(&model), NULL, &file, &error) == INLAY_FILE_OK, "%s: %s", bad->label,
-           error.message);
-    return file;
+    return model_open(&model, bad->label);
 }
 
 START_TEST(errors_of_checkpoints)
@@ -307,7 +299,7 @@ int main(int argc, char **argv)
 {
     Suite *suite = suite_create("errors of layers of files");
     TCase *tests = tcase_create("errors");
-    tcase_add_unchecked_fixture(tests, model_folder_make, model_folder_delete);
+    tcase_add_checked_fixture(tests, make_folder, remove_folder);
     tcase_add_loop_test(tests, errors_of_checkpoints, 0, sizeof bad_models / sizeof *bad_models);
     tcase_add_test(tests, errors_of_arguments);
     tcase_add_test(tests, names_of_families);

@@ -35,7 +35,7 @@ static void make_arrays(void)
         for (int i = 0; i < ROWS; i++)
             exponents[layer][i] = (unsigned char)(120 + random_below(&random, 10));
     }
-    model_folder_make();
+    make_folder();
 }
 
 /* A checkpoint, and what is expected of it. */
@@ -262,14 +262,8 @@ static const struct checkpoint bad[] = {
 
 static inlay_file *open_checkpoint(const struct checkpoint *checkpoint)
 {
-    struct model model = {checkpoint->tensors, 0, checkpoint->config, checkpoint->values};
-    while (model.count < MAX && checkpoint->tensors[model.count].name != NULL)
-        model.count++;
-    inlay_file *file;
-    inlay_file_error error;
-    EXPECT(inlay_file_open(model_write(&model), NULL, &file, &error) == INLAY_FILE_OK, "%s: %s", checkpoint->label,
-           error.message);
-    return file;
+    const struct model model = {checkpoint->tensors, checkpoint->config, checkpoint->values};
+    return model_open(&model, checkpoint->label);
 }
 
 /* Makes the handle by hand. */
@@ -394,7 +388,7 @@ int main(int argc, char **argv)
 {
     Suite *suite = suite_create("n-grams of files");
     TCase *tests = tcase_create("checkpoints");
-    tcase_add_unchecked_fixture(tests, make_arrays, model_folder_delete);
+    tcase_add_checked_fixture(tests, make_arrays, remove_folder);
     tcase_add_loop_test(tests, ngrams_of_checkpoints, 0, sizeof good / sizeof *good);
     tcase_add_loop_test(tests, errors_of_checkpoints, 0, sizeof bad / sizeof *bad);
     tcase_add_test(tests, errors_of_arguments);

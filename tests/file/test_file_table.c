@@ -3,62 +3,35 @@
  * Tables of files: which tensors are one, with which scales beside them, and tables over several tensors. What a view
  * reads is compared with what the bytes mean.
  */
-#include "file/files.h"
+#include "file/model_files.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A safetensors file that is being made: entries of its header, and its data. */
-struct model {
-    char header[1 << 14];
-    size_t used;
-    struct blob data;
-};
-
-static struct model *model_make(void)
-{
-    struct model *model = calloc(1, sizeof *model);
-    ck_assert_ptr_nonnull(model);
-    return model;
-}
-
 /* Adds a tensor [rows, columns], or [rows] if columns is 0, or of one number if both are. */
-static void model_add(struct model *model, const char *name, const char *type, size_t rows, size_t columns,
-                      const void *bytes, size_t size)
+static void add(struct safetensors *model, const char *name, const char *type, size_t rows, size_t columns,
+                const void *bytes, size_t size)
 {
-    char shape[64] = "";
-    if (columns > 0)
-        snprintf(shape, sizeof shape, "%zu,%zu", rows, columns);
-    else if (rows > 0)
-        snprintf(shape, sizeof shape, "%zu", rows);
-    model->used +=
-        (size_t)snprintf(model->header + model->used, sizeof model->header - model->used,
-                         "%c\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
-                         model->used > 0 ? ',' : '{', name, type, shape, model->data.size, model->data.size + size);
-    blob_add(&model->data, bytes, size);
+    safetensors_add(model,
+                    &(struct model_tensor){name, type, columns > 0 ? 2 : rows > 0, {rows, columns}, bytes, size});
 }
 
 /* Adds rows of 8-bit elements that count up from `first`. */
-static void model_add_bytes(struct model *model, const char *name, const char *type, size_t rows, size_t columns,
-                            unsigned first)
+static void add_bytes(struct safetensors *model, const char *name, const char *type, size_t rows, size_t columns,
+                      unsigned first)
 {
     struct blob blob = {NULL, 0, 0};
     for (size_t i = 0; i < rows * columns; i++)
         blob_number(&blob, first + i, 1);
-    model_add(model, name, type, rows, columns, blob.bytes, blob.size);
+    add(model, name, type, rows, columns, blob.bytes, blob.size);
     blob_free(&blob);
 }
 
-static inlay_file *model_open(struct model *model)
+static inlay_file *open_model(struct safetensors *model)
 {
-    strcat(model->header, "}");
-    struct blob blob = blob_safetensors(model->header, 0);
-    blob_add(&blob, model->data.bytes, model->data.size);
-    blob_free(&model->data);
-    free(model);
-    return open_good(write_blob("m.safetensors", blob));
+    return open_good(safetensors_write(model, "m.safetensors"));
 }
 
 static inlay_file_table table_of(inlay_file *file, const char *name)
@@ -84,16 +57,12 @@ static void expect_element(const inlay_file_table *table, size_t row, size_t col
 
 START_TEST(tensors_that_are_no_tables)
 {
-    struct model *model = model_make();
-    model_add(model, "scalar", "F32", 0, 0, "\0\0\0", 4);
-    model_add(model, "list", "F32", 2, 0, "\0\0\0\0\0\0\0", 8);
-    model_add(model, "narrow", "F32", 5, 0, "", 0); /* made [5, 0] below */
-    model_add(model, "bytes", "U8", 2, 2, "\0\0\0", 4);
-    char *shape = strstr(model->header, "\"shape\":[5]");
-    memmove(shape + 12, shape + 10, strlen(shape + 10) + 1);
-    memcpy(shape, "\"shape\":[5,0]", 13);
-    model->used += 2;
-    inlay_file *file = model_open(model);
+    struct safetensors model = {{0}, {0}};
+    add(&model, "scalar", "F32", 0, 0, "\0\0\0", 4);
+    add(&model, "list", "F32", 2, 0, "\0\0\0\0\0\0\0", 8);
+    safetensors_add(&model, &(struct model_tensor){"narrow", "F32", 2, {5, 0}, "", 0});
+    add(&model, "bytes", "U8", 2, 2, "\0\0\0", 4);
+    inlay_file *file = open_model(&model);
     expect_no_table(file, "scalar", INLAY_FILE_ERROR_SHAPE, "scalar: it has not 2 dimensions");
     expect_no_table(file, "list", INLAY_FILE_ERROR_SHAPE, "2 dimensions");
     expect_no_table(file, "narrow", INLAY_FILE_ERROR_SHAPE, "second dimension");
@@ -112,18 +81,18 @@ START_TEST(plain_tables)
 {
     static const float floats[] = {1.5F, -2, 3, 4, 5, 6};
     static const uint16_t halves[] = {0x3c00, 0x4000}, upper[] = {0x3f80, 0x4000};
-    struct model *model = model_make();
-    model_add(model, "f32.weight", "F32", 2, 3, floats, sizeof floats);
-    model_add(model, "f32.input_scale", "F32", 0, 0, floats, 4); /* of what goes into a module */
-    model_add(model, "f32_other.scale", "F32", 0, 0, floats, 4);
-    model_add(model, "scale", "F32", 0, 0, floats, 4);
-    model_add(model, "f16", "F16", 1, 2, halves, sizeof halves);
-    model_add(model, "bf16", "BF16", 2, 1, upper, sizeof upper);
-    model_add_bytes(model, "i8.weight", "I8", 2, 2, 254);
-    model_add_bytes(model, "e4m3.weight", "F8_E4M3", 2, 2, 0x38);
-    model_add(model, "i8.scale", "F32", 0, 0, &(float){1}, 4);
-    model_add(model, "e4m3.scale", "F32", 0, 0, &(float){1}, 4);
-    inlay_file *file = model_open(model);
+    struct safetensors model = {{0}, {0}};
+    add(&model, "f32.weight", "F32", 2, 3, floats, sizeof floats);
+    add(&model, "f32.input_scale", "F32", 0, 0, floats, 4); /* of what goes into a module */
+    add(&model, "f32_other.scale", "F32", 0, 0, floats, 4);
+    add(&model, "scale", "F32", 0, 0, floats, 4);
+    add(&model, "f16", "F16", 1, 2, halves, sizeof halves);
+    add(&model, "bf16", "BF16", 2, 1, upper, sizeof upper);
+    add_bytes(&model, "i8.weight", "I8", 2, 2, 254);
+    add_bytes(&model, "e4m3.weight", "F8_E4M3", 2, 2, 0x38);
+    add(&model, "i8.scale", "F32", 0, 0, &(float){1}, 4);
+    add(&model, "e4m3.scale", "F32", 0, 0, &(float){1}, 4);
+    inlay_file *file = open_model(&model);
     inlay_file_table table = table_of(file, "f32.weight");
     EXPECT(table.view.rows == 2 && table.view.dim == 3 && table.view.type == INLAY_F32 && table.scale == 1, "f32");
     expect_element(&table, 0, 0, 1.5F);
@@ -149,10 +118,10 @@ static inlay_file *with_scales(const char *type, const char *scale_name, const c
 {
     unsigned char ones[64];
     memset(ones, 0x38, sizeof ones);
-    struct model *model = model_make();
-    model_add(model, "t.weight", type, 2, 32, ones, sizeof ones);
-    model_add(model, scale_name, scale_type, rows, columns, scales, bytes);
-    return model_open(model);
+    struct safetensors model = {{0}, {0}};
+    add(&model, "t.weight", type, 2, 32, ones, sizeof ones);
+    add(&model, scale_name, scale_type, rows, columns, scales, bytes);
+    return open_model(&model);
 }
 
 START_TEST(scales_have_several_names_and_shapes)
@@ -224,12 +193,12 @@ END_TEST
 START_TEST(scales_of_plain_names)
 {
     for (int both = 0; both <= 1; both++) {
-        struct model *model = model_make();
-        model_add_bytes(model, "table", "I8", 1, 2, 1);
-        model_add(model, "table.scale", "F32", 1, 1, &(float){4}, 4);
+        struct safetensors model = {{0}, {0}};
+        add_bytes(&model, "table", "I8", 1, 2, 1);
+        add(&model, "table.scale", "F32", 1, 1, &(float){4}, 4);
         if (both)
-            model_add(model, "table.weight_scale", "F32", 1, 1, &(float){8}, 4);
-        inlay_file *file = model_open(model);
+            add(&model, "table.weight_scale", "F32", 1, 1, &(float){8}, 4);
+        inlay_file *file = open_model(&model);
         if (both)
             expect_no_table(file, "table", INLAY_FILE_ERROR_TYPE,
                             "table.weight_scale: it may change the rows of table");
@@ -287,10 +256,10 @@ START_TEST(tables_whose_scales_are_not_known)
     };
     static const unsigned char bytes[16];
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        struct model *model = model_make();
-        model_add(model, tables[i].rows, tables[i].type, 2, 2, bytes, strcmp(tables[i].type, "F32") == 0 ? 16 : 4);
-        model_add(model, tables[i].other, "F32", 2, 0, bytes, 8);
-        inlay_file *file = model_open(model);
+        struct safetensors model = {{0}, {0}};
+        add(&model, tables[i].rows, tables[i].type, 2, 2, bytes, strcmp(tables[i].type, "F32") == 0 ? 16 : 4);
+        add(&model, tables[i].other, "F32", 2, 0, bytes, 8);
+        inlay_file *file = open_model(&model);
         if (tables[i].status == INLAY_FILE_OK)
             EXPECT(table_of(file, tables[i].rows).scale == 1, "%s", tables[i].rows);
         else
@@ -298,17 +267,17 @@ START_TEST(tables_whose_scales_are_not_known)
         inlay_file_close(file);
     }
     /* Of a scale that is read, another one changes the rows too; and a list that is too long ends in dots. */
-    struct model *model = model_make();
-    model_add(model, "a.t.weight", "I8", 2, 2, bytes, 4);
-    model_add(model, "a.t.scale", "F32", 2, 0, bytes, 8);
-    model_add(model, "a.t.weight_scale_2", "F32", 0, 0, bytes, 4);
-    model_add(model, "b.t.weight", "I8", 2, 2, bytes, 4);
+    struct safetensors model = {{0}, {0}};
+    add(&model, "a.t.weight", "I8", 2, 2, bytes, 4);
+    add(&model, "a.t.scale", "F32", 2, 0, bytes, 8);
+    add(&model, "a.t.weight_scale_2", "F32", 0, 0, bytes, 4);
+    add(&model, "b.t.weight", "I8", 2, 2, bytes, 4);
     for (int i = 10; i < 60; i++) {
         char name[16];
         snprintf(name, sizeof name, "b.t.n%d", i);
-        model_add(model, name, "F32", 0, 0, bytes, 4);
+        add(&model, name, "F32", 0, 0, bytes, 4);
     }
-    inlay_file *file = model_open(model);
+    inlay_file *file = open_model(&model);
     expect_no_table(file, "a.t.weight", INLAY_FILE_ERROR_TYPE, "a.t.weight_scale_2: it may");
     expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_TYPE, "next to it: n10, n11, n12");
     expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_TYPE, "...");
@@ -359,7 +328,7 @@ static void add_word(struct blob *blob, const struct compressed *table, size_t r
     blob_number(blob, word, 4);
 }
 
-static void add_scales(struct model *model, const struct compressed *table)
+static void add_scales(struct safetensors *model, const struct compressed *table)
 {
     struct blob blob = {NULL, 0, 0};
     const size_t bytes = strcmp(table->scale_type, "F32") == 0 ? 4 : 2;
@@ -372,12 +341,12 @@ static void add_scales(struct model *model, const struct compressed *table)
             const uint32_t half = (bits - (112u << 23)) >> 13;
             blob_number(&blob, bytes == 4 ? bits : strcmp(table->scale_type, "BF16") == 0 ? bits >> 16 : half, bytes);
         }
-    model_add(model, "t.weight_scale", table->scale_type, table->single ? 1 : COMPRESSED_ROWS,
-              table->single ? 0 : table->groups, blob.bytes, blob.size);
+    add(model, "t.weight_scale", table->scale_type, table->single ? 1 : COMPRESSED_ROWS,
+        table->single ? 0 : table->groups, blob.bytes, blob.size);
     blob_free(&blob);
 }
 
-static void add_zeros(struct model *model, const struct compressed *table)
+static void add_zeros(struct safetensors *model, const struct compressed *table)
 {
     struct blob blob = {NULL, 0, 0};
     const size_t step = table->zeros == WORDS ? 32 / table->bits : 1, rows = table->single ? 1 : COMPRESSED_ROWS;
@@ -388,16 +357,16 @@ static void add_zeros(struct model *model, const struct compressed *table)
             else /* int8, of which packed ones have half of their range added */
                 blob_number(&blob, zero_of(table, row, group) - (table->bits > 0 ? 1u << (table->bits - 1) : 128), 1);
     if (table->single)
-        model_add(model, "t.weight_zero_point", "I8", 1, 0, blob.bytes, blob.size);
+        add(model, "t.weight_zero_point", "I8", 1, 0, blob.bytes, blob.size);
     else
-        model_add(model, "t.weight_zero_point", table->zeros == WORDS ? "I32" : "I8", (rows + step - 1) / step,
-                  table->groups, blob.bytes, blob.size);
+        add(model, "t.weight_zero_point", table->zeros == WORDS ? "I32" : "I8", (rows + step - 1) / step, table->groups,
+            blob.bytes, blob.size);
     blob_free(&blob);
 }
 
 static inlay_file *compressed_file(const struct compressed *table)
 {
-    struct model *model = model_make();
+    struct safetensors model = {{0}, {0}};
     struct blob blob = {NULL, 0, 0}, shape = {NULL, 0, 0};
     const size_t step = table->bits > 0 ? 32 / table->bits : 1, words = (table->columns + step - 1) / step;
     for (size_t row = 0; row < COMPRESSED_ROWS; row++)
@@ -406,18 +375,18 @@ static inlay_file *compressed_file(const struct compressed *table)
                 add_word(&blob, table, row, column, false);
             else
                 blob_number(&blob, number_of(table, row, column) - 128, 1);
-    model_add(model, table->bits > 0 ? "t.weight_packed" : "t.weight", table->bits > 0 ? "I32" : "I8", COMPRESSED_ROWS,
-              words, blob.bytes, blob.size);
+    add(&model, table->bits > 0 ? "t.weight_packed" : "t.weight", table->bits > 0 ? "I32" : "I8", COMPRESSED_ROWS,
+        words, blob.bytes, blob.size);
     blob_free(&blob);
     blob_number(&shape, COMPRESSED_ROWS, 8);
     blob_number(&shape, table->columns, 8);
     if (table->bits > 0)
-        model_add(model, "t.weight_shape", "I64", 2, 0, shape.bytes, shape.size);
+        add(&model, "t.weight_shape", "I64", 2, 0, shape.bytes, shape.size);
     blob_free(&shape);
-    add_scales(model, table);
+    add_scales(&model, table);
     if (table->zeros != NO_ZEROS)
-        add_zeros(model, table);
-    return model_open(model);
+        add_zeros(&model, table);
+    return open_model(&model);
 }
 
 START_TEST(compressed_tensors)
@@ -464,11 +433,11 @@ START_TEST(zero_points_of_nothing)
 {
     static const float scale = 2, zero = 0;
     for (int i = 0; i < 2; i++) {
-        struct model *model = model_make();
-        model_add_bytes(model, "t.weight", i == 0 ? "I8" : "F8_E4M3", 2, 3, 0x30);
-        model_add(model, "t.weight_scale", "F32", 1, 0, &scale, 4);
-        model_add(model, "t.weight_zero_point", "I8", 1, 0, &zero, 1);
-        inlay_file *file = model_open(model);
+        struct safetensors model = {{0}, {0}};
+        add_bytes(&model, "t.weight", i == 0 ? "I8" : "F8_E4M3", 2, 3, 0x30);
+        add(&model, "t.weight_scale", "F32", 1, 0, &scale, 4);
+        add(&model, "t.weight_zero_point", "I8", 1, 0, &zero, 1);
+        inlay_file *file = open_model(&model);
         const inlay_file_table table = table_of(file, "t.weight");
         EXPECT(table.view.type == (i == 0 ? INLAY_I8 : INLAY_E4M3) && table.scale == 2, "type %d", table.view.type);
         inlay_file_close(file);
@@ -487,11 +456,11 @@ START_TEST(nvfp4_of_modelopt)
     for (int row = 0; row < 2; row++)
         for (int i = 0; i < 24; i++)
             data[row][i] = (unsigned char)(row == 0 ? (i * 2 % 16) | (i * 2 + 1) % 16 << 4 : 255 - i * 10);
-    struct model *model = model_make();
-    model_add(model, "t.weight", "U8", 2, 24, data, sizeof data);
-    model_add(model, "t.weight_scale", "F8_E4M3", 2, 3, scales, sizeof scales);
-    model_add(model, "t.weight_scale_2", "F32", 0, 0, &factor, 4);
-    inlay_file *file = model_open(model);
+    struct safetensors model = {{0}, {0}};
+    add(&model, "t.weight", "U8", 2, 24, data, sizeof data);
+    add(&model, "t.weight_scale", "F8_E4M3", 2, 3, scales, sizeof scales);
+    add(&model, "t.weight_scale_2", "F32", 0, 0, &factor, 4);
+    inlay_file *file = open_model(&model);
     const inlay_file_table table = table_of(file, "t.weight");
     EXPECT(table.view.type == INLAY_E2M1_F32 && table.view.dim == 48 && table.scale == 1, "type %d", table.view.type);
     for (size_t row = 0; row < 2; row++)
@@ -510,13 +479,13 @@ struct packed_tensor {
 };
 
 /* Adds a tensor whose bytes are 1, or those of a shape. */
-static void add_packed(struct model *model, const struct packed_tensor *tensor, const int64_t shape[2])
+static void add_packed(struct safetensors *model, const struct packed_tensor *tensor, const int64_t shape[2])
 {
     unsigned char bytes[1024];
     memset(bytes, 1, sizeof bytes);
     if (strcmp(tensor->type, "I64") == 0)
         memcpy(bytes, shape, 2 * sizeof *shape);
-    model_add(model, tensor->name, tensor->type, tensor->rows, tensor->columns, bytes, tensor->bytes);
+    add(model, tensor->name, tensor->type, tensor->rows, tensor->columns, bytes, tensor->bytes);
 }
 
 START_TEST(packed_tables_that_are_refused)
@@ -564,10 +533,10 @@ START_TEST(packed_tables_that_are_refused)
         {{rows, shape, scales, {"t.weight_g_idx", "I32", 64, 0, 256}}, {2, 64}, INLAY_FILE_ERROR_TYPE, "another order"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct model *model = model_make();
+        struct safetensors model = {{0}, {0}};
         for (size_t k = 0; k < 4 && bad[i].tensors[k].name != NULL; k++)
-            add_packed(model, &bad[i].tensors[k], bad[i].shape);
-        inlay_file *file = model_open(model);
+            add_packed(&model, &bad[i].tensors[k], bad[i].shape);
+        inlay_file *file = open_model(&model);
         expect_no_table(file, "t.weight_packed", bad[i].status, bad[i].says);
         inlay_file_close(file);
     }
@@ -601,10 +570,10 @@ START_TEST(quantized_tables_that_are_refused)
          "no table of F8_E4M3 has zero points"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct model *model = model_make();
+        struct safetensors model = {{0}, {0}};
         for (size_t k = 0; k < 3 && bad[i].tensors[k].name != NULL; k++)
-            add_packed(model, &bad[i].tensors[k], NULL);
-        inlay_file *file = model_open(model);
+            add_packed(&model, &bad[i].tensors[k], NULL);
+        inlay_file *file = open_model(&model);
         const bool of_type = i + 1 == sizeof bad / sizeof *bad;
         expect_no_table(file, "t.weight", of_type ? INLAY_FILE_ERROR_TYPE : INLAY_FILE_ERROR_SHAPE, bad[i].says);
         inlay_file_close(file);
@@ -621,10 +590,10 @@ START_TEST(layers_of_packed_tables)
     } formats[] = {
         {"pack-quantized", INLAY_FILE_OK}, {"mixed-precision", INLAY_FILE_OK}, {"marlin-24", INLAY_FILE_ERROR_TYPE}};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        struct model *model = model_make();
-        add_packed(model, &(struct packed_tensor){"model.embed_tokens.weight_packed", "I32", 2, 8, 64}, NULL);
-        add_packed(model, &(struct packed_tensor){"model.embed_tokens.weight_scale", "F32", 2, 2, 16}, NULL);
-        add_packed(model, &(struct packed_tensor){"model.embed_tokens.weight_shape", "I64", 2, 0, 16},
+        struct safetensors model = {{0}, {0}};
+        add_packed(&model, &(struct packed_tensor){"model.embed_tokens.weight_packed", "I32", 2, 8, 64}, NULL);
+        add_packed(&model, &(struct packed_tensor){"model.embed_tokens.weight_scale", "F32", 2, 2, 16}, NULL);
+        add_packed(&model, &(struct packed_tensor){"model.embed_tokens.weight_shape", "I64", 2, 0, 16},
                    (const int64_t[]){2, 64});
         char config[256];
         snprintf(config, sizeof config,
@@ -632,7 +601,7 @@ START_TEST(layers_of_packed_tables)
                  "\"compressed-tensors\", \"format\": \"%s\"}}",
                  formats[i].format);
         write_text("config.json", config);
-        inlay_file_close(model_open(model));
+        inlay_file_close(open_model(&model));
         inlay_file *file = open_good(path_of(""));
         inlay_file_layer *layer;
         inlay_file_error error = {0};
@@ -658,19 +627,19 @@ END_TEST
 START_TEST(packed_tables_join)
 {
     static const int64_t shape[2] = {2, 64};
-    struct model *model = model_make();
+    struct safetensors model = {{0}, {0}};
     for (int i = 0; i < 2; i++) {
         static char names[2][4][32];
         static const char *const ends[4] = {"packed", "shape", "scale", "zero_point"};
         for (int k = 0; k < 4; k++)
             snprintf(names[i][k], sizeof names[i][k], "t.%d.weight_%s", i, ends[k]);
         const float scales[4] = {1, 2, 3, (float)(4 + i)};
-        add_packed(model, &(struct packed_tensor){names[i][0], "I32", 2, 8, 64}, shape);
-        add_packed(model, &(struct packed_tensor){names[i][1], "I64", 2, 0, 16}, shape);
-        model_add(model, names[i][2], "F32", 2, 2, scales, sizeof scales);
-        model_add(model, names[i][3], "I32", 1, 2, (uint32_t[]){0x30, i == 0 ? 0x20 : 0x50}, 8);
+        add_packed(&model, &(struct packed_tensor){names[i][0], "I32", 2, 8, 64}, shape);
+        add_packed(&model, &(struct packed_tensor){names[i][1], "I64", 2, 0, 16}, shape);
+        add(&model, names[i][2], "F32", 2, 2, scales, sizeof scales);
+        add(&model, names[i][3], "I32", 1, 2, (uint32_t[]){0x30, i == 0 ? 0x20 : 0x50}, 8);
     }
-    inlay_file *file = model_open(model);
+    inlay_file *file = open_model(&model);
     const inlay_file_table table = table_of(file, "t.*.weight_packed");
     EXPECT(table.view.extent_count == 2 && table.view.rows == 4 && table.view.group == 32, "the table");
     expect_element(&table, 1, 62, (1 - 2) * 4);
@@ -683,28 +652,28 @@ END_TEST
 /* ---- Several tensors -------------------------------------------------------------------------------------------- */
 
 /* Adds "p.shard_N.weight" [rows, 32] of FP8 whose bytes are all 0x38 + N. */
-static void add_shard(struct model *model, size_t number, const char *type, size_t rows, size_t columns)
+static void add_shard(struct safetensors *model, size_t number, const char *type, size_t rows, size_t columns)
 {
     char name[64];
     unsigned char *bytes = malloc(rows * columns * 2 + 1);
     memset(bytes, 0x38 + (int)number % 8, rows * columns * 2);
     snprintf(name, sizeof name, "p.shard_%zu.weight", number);
-    model_add(model, name, type, rows, columns, bytes, rows * columns * (strcmp(type, "BF16") == 0 ? 2 : 1));
+    add(model, name, type, rows, columns, bytes, rows * columns * (strcmp(type, "BF16") == 0 ? 2 : 1));
     free(bytes);
 }
 
 /* Adds "p.scale": 1 for all shards. */
-static void add_shared_scale(struct model *model)
+static void add_shared_scale(struct safetensors *model)
 {
-    model_add(model, "p.scale", "F32", 0, 0, &(float){1}, 4);
+    add(model, "p.scale", "F32", 0, 0, &(float){1}, 4);
 }
 
-static void add_shard_scale(struct model *model, size_t number, const char *type, size_t rows, const void *scales,
+static void add_shard_scale(struct safetensors *model, size_t number, const char *type, size_t rows, const void *scales,
                             size_t bytes)
 {
     char name[64];
     snprintf(name, sizeof name, "p.shard_%zu.weight_scale", number);
-    model_add(model, name, type, rows, rows > 0 ? 1 : 0, scales, bytes);
+    add(model, name, type, rows, rows > 0 ? 1 : 0, scales, bytes);
 }
 
 /* The value of byte 0x38 + n as FP8. */
@@ -718,15 +687,15 @@ START_TEST(patterns_join_tensors)
     static const size_t rows[][13] = {{3, 3, 3, 2}, {3, 3, 4}, {2, 3, 2}, {5}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
     static const size_t regular[] = {3, 0, 0, 0, 1};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct model *model = model_make();
+        struct safetensors model = {{0}, {0}};
         size_t count = 0, total = 0;
         for (; rows[i][count] > 0; count++)
             total += rows[i][count];
         /* In another order than that of their numbers. */
         for (size_t k = count; k-- > 0;)
-            add_shard(model, k, "F8_E4M3", rows[i][k], 32);
-        add_shared_scale(model);
-        inlay_file *file = model_open(model);
+            add_shard(&model, k, "F8_E4M3", rows[i][k], 32);
+        add_shared_scale(&model);
+        inlay_file *file = open_model(&model);
         inlay_file_table table = table_of(file, "p.shard_*.weight");
         EXPECT(table.view.rows == total && table.view.extent_count == (count > 1 ? count : 0) &&
                    table.view.extent_rows == regular[i],
@@ -745,16 +714,16 @@ END_TEST
 
 START_TEST(numbers_begin_at_0_without_a_gap)
 {
-    struct model *model = model_make();
-    add_shard(model, 0, "F8_E4M3", 1, 32);
-    add_shard(model, 2, "F8_E4M3", 1, 32);
-    add_shared_scale(model);
-    inlay_file *file = model_open(model);
+    struct safetensors model = {{0}, {0}};
+    add_shard(&model, 0, "F8_E4M3", 1, 32);
+    add_shard(&model, 2, "F8_E4M3", 1, 32);
+    add_shared_scale(&model);
+    inlay_file *file = open_model(&model);
     EXPECT(table_of(file, "p.shard_*.weight").view.rows == 1, "tensor 1 is not there");
     inlay_file_close(file);
-    model = model_make();
-    add_shard(model, 1, "F8_E4M3", 1, 32);
-    file = model_open(model);
+    model = (struct safetensors){{0}, {0}};
+    add_shard(&model, 1, "F8_E4M3", 1, 32);
+    file = open_model(&model);
     expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_MISSING, "no tensor of number 0");
     inlay_file_close(file);
 }
@@ -773,15 +742,11 @@ START_TEST(tensors_that_do_not_join)
         {"U8", 1, 32, "no table can have its type"},
     };
     for (size_t i = 0; i < sizeof second / sizeof *second; i++) {
-        struct model *model = model_make();
-        add_shard(model, 0, "F8_E4M3", 2, 32);
-        if (second[i].rows > 0)
-            add_shard(model, 1, second[i].type, second[i].rows, second[i].columns);
-        else
-            model_add(model, "p.shard_1.weight\":{\"dtype\":\"F8_E4M3\",\"shape\":[0,32],\"data_offsets\":[64,64]},\"x",
-                      "U8", 1, 0, "", 1);
-        add_shared_scale(model);
-        inlay_file *file = model_open(model);
+        struct safetensors model = {{0}, {0}};
+        add_shard(&model, 0, "F8_E4M3", 2, 32);
+        add_shard(&model, 1, second[i].type, second[i].rows, second[i].columns);
+        add_shared_scale(&model);
+        inlay_file *file = open_model(&model);
         expect_no_table(file, "p.shard_*.weight", i == 3 ? INLAY_FILE_ERROR_TYPE : INLAY_FILE_ERROR_SHAPE,
                         second[i].message);
         inlay_file_close(file);
@@ -793,34 +758,34 @@ START_TEST(scales_of_several_tensors)
 {
     static const float pair[] = {2, 4};
     /* Of each row. */
-    struct model *model = model_make();
+    struct safetensors model = {{0}, {0}};
     for (size_t k = 0; k < 2; k++) {
-        add_shard(model, k, "F8_E4M3", 2, 32);
-        add_shard_scale(model, k, "F32", 2, pair, 8);
+        add_shard(&model, k, "F8_E4M3", 2, 32);
+        add_shard_scale(&model, k, "F32", 2, pair, 8);
     }
-    inlay_file *file = model_open(model);
+    inlay_file *file = open_model(&model);
     inlay_file_table table = table_of(file, "p.shard_*.weight");
     expect_element(&table, 3, 0, 4 * eighths(1));
     inlay_file_close(file);
     /* Exponents. */
-    model = model_make();
+    model = (struct safetensors){{0}, {0}};
     for (size_t k = 0; k < 2; k++) {
-        add_shard(model, k, "F8_E4M3", 2, 32);
-        add_shard_scale(model, k, "F8_E8M0", 2, "\x7f\x80", 2);
+        add_shard(&model, k, "F8_E4M3", 2, 32);
+        add_shard_scale(&model, k, "F8_E8M0", 2, "\x7f\x80", 2);
     }
-    file = model_open(model);
+    file = open_model(&model);
     table = table_of(file, "p.shard_*.weight");
     EXPECT(table.view.type == INLAY_E4M3_E8M0, "exponents");
     expect_element(&table, 3, 0, 2 * eighths(1));
     inlay_file_close(file);
     /* One number for each, which must be the same. */
     for (int other = 0; other <= 1; other++) {
-        model = model_make();
+        model = (struct safetensors){{0}, {0}};
         for (size_t k = 0; k < 2; k++) {
-            add_shard(model, k, "F8_E4M3", 2, 32);
-            add_shard_scale(model, k, "F32", 0, &pair[k * (size_t)other], 4);
+            add_shard(&model, k, "F8_E4M3", 2, 32);
+            add_shard_scale(&model, k, "F32", 0, &pair[k * (size_t)other], 4);
         }
-        file = model_open(model);
+        file = open_model(&model);
         if (other)
             expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_SHAPE, "its scales are not like those");
         else {
@@ -830,41 +795,41 @@ START_TEST(scales_of_several_tensors)
         inlay_file_close(file);
     }
     /* Of one tensor only. */
-    model = model_make();
-    add_shard(model, 0, "F8_E4M3", 2, 32);
-    add_shard(model, 1, "F8_E4M3", 2, 32);
-    add_shard_scale(model, 1, "F32", 2, pair, 8);
-    file = model_open(model);
+    model = (struct safetensors){{0}, {0}};
+    add_shard(&model, 0, "F8_E4M3", 2, 32);
+    add_shard(&model, 1, "F8_E4M3", 2, 32);
+    add_shard_scale(&model, 1, "F32", 2, pair, 8);
+    file = open_model(&model);
     expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_TYPE, "p.shard_0.weight: there is no scale");
     inlay_file_close(file);
     /* Of rows, and of a tensor. */
-    model = model_make();
+    model = (struct safetensors){{0}, {0}};
     for (size_t k = 0; k < 2; k++) {
-        add_shard(model, k, "F8_E4M3", 2, 32);
-        add_shard_scale(model, k, "F32", k > 0 ? 2 : 0, pair, k > 0 ? 8 : 4);
+        add_shard(&model, k, "F8_E4M3", 2, 32);
+        add_shard_scale(&model, k, "F32", k > 0 ? 2 : 0, pair, k > 0 ? 8 : 4);
     }
-    file = model_open(model);
+    file = open_model(&model);
     expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_SHAPE, "its scales are not like those");
     inlay_file_close(file);
     /* Of each tensor, and of all; and of bfloat16, which has none. */
     for (int of_float = 0; of_float <= 1; of_float++) {
-        model = model_make();
-        add_shard(model, 0, of_float ? "BF16" : "F8_E4M3", 2, 32);
-        add_shared_scale(model);
+        model = (struct safetensors){{0}, {0}};
+        add_shard(&model, 0, of_float ? "BF16" : "F8_E4M3", 2, 32);
+        add_shared_scale(&model);
         if (!of_float)
-            add_shard_scale(model, 0, "F32", 2, pair, 8);
-        file = model_open(model);
+            add_shard_scale(&model, 0, "F32", 2, pair, 8);
+        file = open_model(&model);
         expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_TYPE,
                         "p.scale: it may change the rows of p.shard_0.weight");
         inlay_file_close(file);
     }
     /* One number next to the part before the star. */
     for (size_t rows = 0; rows <= 4; rows += 4) {
-        model = model_make();
-        add_shard(model, 0, "F8_E4M3", 2, 32);
-        add_shard(model, 1, "F8_E4M3", 2, 32);
-        model_add(model, "p.weight_scale", "F32", rows, 0, (float[]){2, 2, 2, 2}, rows > 0 ? 16 : 4);
-        file = model_open(model);
+        model = (struct safetensors){{0}, {0}};
+        add_shard(&model, 0, "F8_E4M3", 2, 32);
+        add_shard(&model, 1, "F8_E4M3", 2, 32);
+        add(&model, "p.weight_scale", "F32", rows, 0, (float[]){2, 2, 2, 2}, rows > 0 ? 16 : 4);
+        file = open_model(&model);
         if (rows > 0)
             expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_SHAPE, "p.weight_scale: it is not one number");
         else {
@@ -896,11 +861,11 @@ static void *make_tables(void *context)
 START_TEST(threads_share_a_file)
 {
     pthread_t threads[4];
-    struct model *model = model_make();
-    add_shard(model, 0, "F8_E4M3", 2, 32);
-    add_shard(model, 1, "F8_E4M3", 2, 32);
-    add_shared_scale(model);
-    inlay_file *file = model_open(model);
+    struct safetensors model = {{0}, {0}};
+    add_shard(&model, 0, "F8_E4M3", 2, 32);
+    add_shard(&model, 1, "F8_E4M3", 2, 32);
+    add_shared_scale(&model);
+    inlay_file *file = open_model(&model);
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, make_tables, file), 0);
     for (size_t i = 0; i < 4; i++) {
