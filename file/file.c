@@ -44,11 +44,11 @@ static bool check_part(const struct inlay_catalog *catalog, const char *path, si
     int64_t count = integer_of(inlay_catalog_last_value(catalog, "split.count"));
     if (parts == 1 && count > 1)
         return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, path, "split.count",
-                               "it is one of %lld parts, and its name does not tell the names of the others",
+                               "it is one of %lld parts, and its name does not give those of the others",
                                (long long)count);
     if (parts > 1 && (number != (int64_t)part || count != (int64_t)parts))
         return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, path, "split.no",
-                               "its split.no is %lld and its split.count %lld, and its name says part %zu of %zu",
+                               "its split.no is %lld and its split.count is %lld, but its name says part %zu of %zu",
                                (long long)number, (long long)count, part + 1, parts);
     return true;
 }
@@ -59,7 +59,7 @@ static bool check_count(const struct inlay_catalog *catalog, const char *path)
     int64_t tensors = integer_of(inlay_catalog_value(catalog, "split.tensors.count"));
     if (tensors >= 0 && (uint64_t)tensors != catalog->tensor_count)
         return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, path, "split.tensors.count",
-                               "it is %lld, and the parts have %zu tensors", (long long)tensors, catalog->tensor_count);
+                               "it is %lld, but the parts have %zu tensors", (long long)tensors, catalog->tensor_count);
     return true;
 }
 
@@ -122,7 +122,7 @@ static bool open_file(const char *path, const inlay_file_options *options, inlay
     if (!inlay_options_known(options, sizeof *options) || (unsigned)options->memory > INLAY_FILE_MEMORY_LOADED ||
         options->reserved != 0)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, NULL,
-                               "an option is none that this version knows: begin with inlay_file_options_default()");
+                               "an option is unknown to this version: start from inlay_file_options_default()");
     inlay_file *opened = calloc(1, sizeof *opened);
     if (opened == NULL)
         return inlay_file_fail_memory(error, NULL);

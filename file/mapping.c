@@ -21,7 +21,7 @@ static bool look_at(int file, const char *path, size_t most, struct inlay_mappin
 {
     struct stat about;
     if (fstat(file, &about) != 0)
-        return inlay_file_fail_system(error, path, "cannot find out its size");
+        return inlay_file_fail_system(error, path, "cannot get its size");
     if (!S_ISREG(about.st_mode))
         return inlay_file_fail(error, INLAY_FILE_ERROR_KIND, path, NULL, "it is not a regular file");
     if (about.st_size == 0)

@@ -181,7 +181,7 @@ static const char *find_model(const char *directory, struct inlay_catalog *catal
                         name != NULL ? name : "",
                         name == NULL            ? ""
                         : inlay_is_pickle(name) ? ": " INLAY_PICKLE
-                                                : " is not read: convert it to safetensors");
+                                                : " is not supported: convert it to safetensors");
         return NULL;
     }
     if (kind == SAFETENSORS && read_split(single, kinds[kind].end, &split)) {
@@ -193,12 +193,12 @@ static const char *find_model(const char *directory, struct inlay_catalog *catal
     }
     if (found[kind].other != NULL) {
         inlay_file_fail(catalog->error, INLAY_FILE_ERROR_KIND, directory, NULL,
-                        "the directory has several models, %s and %s among them: name one", found[kind].name,
+                        "the directory has several models, including %s and %s: name one", found[kind].name,
                         found[kind].other);
         return NULL;
     }
     if (kind == SAFETENSORS && found[INDEX].name != NULL)
-        catalog->choice = "model.safetensors, and not the index next to it, as transformers chooses";
+        catalog->choice = "model.safetensors instead of the index, as in transformers";
     return found[kind].name;
 }
 
@@ -216,9 +216,9 @@ static bool choose(const char *directory, struct inlay_catalog *catalog, const c
     const char *name = named != NULL && named->kind == INLAY_FILE_VALUE_STRING ? named->text : NULL;
     if (name != NULL && (strchr(name, '/') != NULL || name[0] == '.' || name[0] == '\0'))
         return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_SYNTAX, config, named->key,
-                               "it is no name of a file in the directory");
+                               "it is not the name of a file in the directory");
     if (name != NULL)
-        catalog->choice = "that of config.transformers_weights";
+        catalog->choice = "named by config.transformers_weights";
     else
         name = find_model(directory, catalog, found);
     *path = name != NULL ? join(catalog, directory, name) : NULL;

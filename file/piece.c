@@ -145,8 +145,7 @@ static bool check_neighbors(const struct inlay_piece *piece, const struct rows *
     }
     return tensor == NULL ||
            inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
-                           "it may change the rows of %.100s, and how is not known: make the table by hand",
-                           rows->name);
+                           "it may change the rows of %.100s in an unknown way: make the table by hand", rows->name);
 }
 
 /* ---- Numbers ---------------------------------------------------------------------------------------------------- */
@@ -220,8 +219,7 @@ static bool take_scales(struct inlay_piece *piece, const inlay_file_tensor *scal
         return true;
     }
     if (!is_float(scales) || !has_shape(scales, rows, 1))
-        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales,
-                    "its shape and type are not those of scales of the rows beside it");
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales, "its shape and type do not match scales of the rows");
     view->scales = scales->element == INLAY_F32 ? scales->data : converted(piece, scales, rows, 1, 1);
     return view->scales != NULL;
 }
@@ -242,15 +240,14 @@ static bool set_group(struct inlay_piece *piece, const inlay_file_tensor *scales
     const uint64_t groups = scales->rank == 2 ? scales->shape[1] : 1;
     if (!is_float(scales) || !(is_single(scales) || has_shape(scales, view->rows, groups)))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, scales,
-                    "its shape and type are not those of scales of groups of columns of the rows beside it");
+                    "its shape and type do not match scales of groups of columns");
     if (groups == 0 || view->dim % groups != 0)
         return inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, scales->path, scales->name,
-                               "its %llu groups do not divide the %zu columns beside it", (unsigned long long)groups,
-                               view->dim);
+                               "its %llu groups do not divide the %zu columns", (unsigned long long)groups, view->dim);
     const size_t columns = view->dim / (size_t)groups, power = columns & (~columns + 1);
     if (power < 32)
         return inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, scales->path, scales->name,
-                               "it has groups of %zu columns, and those of a table are of a multiple of 32", columns);
+                               "it has groups of %zu columns, not of a multiple of 32", columns);
     view->group = power < 128 ? (uint32_t)power : 128;
     *grid = (struct grid){(size_t)groups, columns / view->group, is_single(scales) && view->rows != 1};
     return true;
@@ -300,7 +297,7 @@ static bool take_zeros(struct inlay_piece *piece, const inlay_file_tensor *zeros
     const bool packed = is_type(zeros, "I32") && bits > 0 && has_shape(zeros, words, grid.groups);
     if (!plain && !packed)
         return fail(piece, INLAY_FILE_ERROR_SHAPE, zeros,
-                    "its shape and type are not those of zero points of the rows and groups beside it");
+                    "its shape and type do not match zero points of the rows or groups");
     unsigned char *made = inlay_file_keep(piece->file, view->rows * in_row);
     if (made == NULL)
         return inlay_file_fail_memory(piece->error, NULL);
@@ -346,19 +343,19 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
         strcmp(format->text, "mixed-precision") != 0)
         return inlay_file_fail(
             piece->error, INLAY_FILE_ERROR_TYPE, NULL, format->key,
-            "a packed table of format \"%.60s\" is not read: only pack-quantized and mixed-precision are",
+            "packed tables of format \"%.60s\" are not supported: only pack-quantized and mixed-precision are",
             format->text);
     if (!is_type(tensor, "I32") || scales == NULL || shape == NULL)
         return fail(piece, scales == NULL || shape == NULL ? INLAY_FILE_ERROR_MISSING : INLAY_FILE_ERROR_TYPE, tensor,
-                    "a packed table is of I32, and has .weight_scale and .weight_shape beside it");
+                    "a packed table is I32, with .weight_scale and .weight_shape");
     if (find(piece, tensor->name, stem, G_IDX) != NULL)
         return fail(piece, INLAY_FILE_ERROR_TYPE, tensor,
-                    "its columns are grouped in another order than their own, as .weight_g_idx says");
+                    "its columns are grouped in the order of .weight_g_idx, which is not supported");
     const uint64_t rows = tensor->shape[0], words = tensor->shape[1], columns = columns_of(shape, rows);
     const size_t bits = words == columns / 8 + (columns % 8 > 0) ? 4 : 8;
     if (columns == 0 || columns / 8 > words || (bits == 8 && words != columns / 4 + (columns % 4 > 0)))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, shape,
-                    "it is not the shape of the packed rows beside it, in numbers of 4 or 8 bits");
+                    "it is not the shape of the packed rows, in numbers of 4 or 8 bits");
     piece->table.view = inlay_table_view(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
                                          (size_t)columns, (size_t)words * 4);
     return take_groups(piece, scales, find(piece, tensor->name, stem, ZERO_POINT), bits);
@@ -374,7 +371,7 @@ static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_
     if (blocks == 0 || dim % BLOCK != 0 || scales == NULL || scales->element != INLAY_E4M3 ||
         !has_shape(scales, rows, blocks) || factor->element != INLAY_F32 || !is_single(factor))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor,
-                    "NVFP4 has a .weight_scale of F8_E4M3 for each 16 columns, and a .weight_scale_2 that is one F32");
+                    "NVFP4 needs a .weight_scale of F8_E4M3 per 16 columns, and a .weight_scale_2 of one F32");
     inlay_piece_convert(factor, 1, 1, 1, &whole);
     piece->table.view = inlay_table_view(INLAY_E2M1_F32, tensor->data, rows, dim, dim / 2);
     piece->table.view.scales = converted(piece, scales, rows, blocks, whole);
@@ -406,9 +403,9 @@ static bool make_quantized(struct inlay_piece *piece, const struct rows *rows)
     if (zeros != NULL && is_zero(zeros))
         zeros = NULL;
     if (zeros != NULL && view->type != INLAY_I8)
-        return fail(piece, INLAY_FILE_ERROR_TYPE, zeros, "no table of F8_E4M3 has zero points");
+        return fail(piece, INLAY_FILE_ERROR_TYPE, zeros, "F8_E4M3 tables have no zero points");
     if (scales == piece->shared && !(is_float(scales) && is_single(scales)))
-        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for the tables next to it");
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for all tensors of the pattern");
     if (view->type == INLAY_I8 && (zeros != NULL || (scales->rank == 2 && scales->shape[1] > 1 && is_float(scales)))) {
         view->type = INLAY_I8_GROUPED;
         return take_groups(piece, scales, zeros, 0);
@@ -430,7 +427,7 @@ static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
     const size_t dim = tensor->shape[1] <= SIZE_MAX ? (size_t)tensor->shape[1] : 0;
     const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
     if (row_bytes == 0 || tensor->shape[0] > tensor->bytes / row_bytes)
-        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "no table has rows of its second dimension");
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "rows cannot have the length of its second dimension");
     piece->table.view = inlay_table_view(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
     /* Other types are complete, or have their scales in the rows. */
     const bool quantized = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
@@ -451,6 +448,6 @@ bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor
     }
     memset(piece->read, 0, sizeof piece->read);
     if (tensor->rank != 2)
-        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "it has not 2 dimensions, as a table [rows, dim] has");
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "a table needs 2 dimensions, [rows, dim]");
     return (packed ? make_packed(piece, rows.stem) : make_plain(piece, &rows)) && check_neighbors(piece, &rows);
 }

@@ -25,12 +25,12 @@ static bool check_piece(const struct inlay_piece *piece, const inlay_file_table 
     const inlay_table *view = &piece->table.view, *wanted = &first->view;
     const char *why = NULL;
     if (view->type != wanted->type || view->dim != wanted->dim || view->group != wanted->group)
-        why = "its type or dim is not that of the first tensor";
+        why = "its type or dim differs from that of the first tensor";
     else if (view->rows == 0)
-        why = "it has no rows, and is one of several tensors";
+        why = "it has no rows, but is one of several tensors";
     else if ((view->scales != NULL) != (wanted->scales != NULL) || (view->zeros != NULL) != (wanted->zeros != NULL) ||
              memcmp(&piece->table.scale, &first->scale, sizeof(float)) != 0)
-        why = "its scales are not like those of the first tensor";
+        why = "its scales do not match those of the first tensor";
     return why == NULL ||
            inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, piece->tensor->path, piece->tensor->name, "%s", why);
 }
@@ -67,12 +67,12 @@ static bool join_pattern(struct inlay_piece *piece, const char *pattern, const c
     size_t count = 0;
     if (strchr(star + 1, '*') != NULL)
         return inlay_file_fail(piece->error, INLAY_FILE_ERROR_ARGUMENT, NULL, pattern,
-                               "a pattern has one *, which stands for 0, 1, 2, ...");
+                               "a pattern has only one *, for 0, 1, 2, ...");
     while (find_numbered(piece, pattern, star, count) != NULL)
         count++;
     if (count == 0)
         return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MISSING, NULL, pattern,
-                               "there is no tensor of number 0: the * of a pattern stands for 0, 1, 2, ...");
+                               "there is no tensor with number 0: the * of a pattern is replaced by 0, 1, 2, ...");
     inlay_table_extent *extents = inlay_file_keep(piece->file, count * sizeof *extents);
     if (extents == NULL)
         return inlay_file_fail_memory(piece->error, NULL);
@@ -92,7 +92,7 @@ static bool make_table(struct inlay_piece *piece, const char *name, inlay_file_t
         return join_pattern(piece, name, star, table);
     if (tensor == NULL)
         return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MISSING, NULL, name,
-                               "there is no such tensor: inlay model FILE lists those that there are");
+                               "there is no such tensor: inlay model FILE lists all tensors");
     if (!inlay_piece_make(piece, tensor))
         return false;
     *table = piece->table;

@@ -185,14 +185,13 @@ bool inlay_catalog_place_tensors(struct inlay_catalog *catalog, const struct inl
         const uint64_t next = (end + alignment - 1) / alignment * alignment;
         if (data > size || offset > size - data || tensor->bytes > size - data - offset)
             return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_TRUNCATED, source->path, tensor->name,
-                                   "its %llu bytes from byte %llu of the data on reach behind the end of the file",
+                                   "its %llu bytes from byte %llu of the data on extend past the end of the file",
                                    (unsigned long long)tensor->bytes, (unsigned long long)offset);
         if (offset != next)
             return inlay_file_fail(
                 catalog->error, INLAY_FILE_ERROR_RANGE, source->path, tensor->name,
-                "its data begin at byte %llu of the file, %s byte %llu, where the tensor before it ends",
-                (unsigned long long)data + offset, offset < next ? "before" : "behind",
-                (unsigned long long)data + next);
+                "its data starts at byte %llu of the file, %s byte %llu, where the previous tensor ends",
+                (unsigned long long)data + offset, offset < next ? "before" : "after", (unsigned long long)data + next);
         tensor->path = source->path;
         tensor->data = source->bytes + (size_t)(data + offset);
         end = offset + tensor->bytes;
@@ -217,7 +216,7 @@ static bool sort_values(struct inlay_catalog *catalog)
         if (repeats && values[i - 1].reserved == values[i].reserved)
             return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_DUPLICATE,
                                    catalog->opened[values[i].reserved - 1].path, values[i].key,
-                                   "this key of the metadata is there twice");
+                                   "this metadata key occurs twice");
         if (!repeats)
             values[kept++] = values[i];
     }
@@ -279,9 +278,10 @@ bool inlay_catalog_add_absent(struct inlay_catalog *catalog, inlay_file_tensor *
 
 bool inlay_catalog_check(const inlay_file_tensor *tensor, inlay_file_error *error)
 {
-    return tensor->data != NULL ||
-           inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, tensor->path, tensor->name,
-                           "the index says that this file holds it, and the file %s", tensor->type);
+    if (tensor->data == NULL)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, tensor->path, tensor->name,
+                               "the index places it in this file, which %s", tensor->type);
+    return true;
 }
 
 const inlay_file_tensor *inlay_catalog_tensor(const struct inlay_catalog *catalog, const char *name)

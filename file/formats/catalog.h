@@ -82,7 +82,7 @@ bool inlay_catalog_place_tensors(struct inlay_catalog *catalog, const struct inl
 bool inlay_catalog_finish(struct inlay_catalog *catalog);
 
 /** Adds tensors that are in an index but missing from their files, after inlay_catalog_finish(). Their data is null,
-    and type ends the sentence "the index says that this file holds it, and the file ". They replace tensors of the same
+    and type ends the sentence "the index places it in this file, which ". They replace tensors of the same
     name in `by_name`; their `bytes` is 1 + the index of the replaced one. */
 bool inlay_catalog_add_absent(struct inlay_catalog *catalog, inlay_file_tensor *absent, size_t count);
 

@@ -22,7 +22,7 @@ static const struct {
     {BYTES("\x80\x03"), INLAY_PICKLE},
     {BYTES("\x80\x04"), INLAY_PICKLE},
     {BYTES("\x80\x05"), INLAY_PICKLE},
-    {BYTES("\x89HDF\r\n\x1a\n"), "it is HDF5, as Keras saves models, which is not read: convert it to safetensors"},
+    {BYTES("\x89HDF\r\n\x1a\n"), "it is HDF5, a format of Keras, which is not supported: convert it to safetensors"},
     {BYTES("\x1f\x8b"), "it is compressed by gzip: unpack it"},
     {BYTES("\x28\xb5\x2f\xfd"), "it is compressed by zstd: unpack it"},
     {BYTES("lmgg"), INLAY_OLD_GGML},
@@ -47,9 +47,9 @@ static const char *advise_on_zip(const struct inlay_source *source)
     if (size <= left && size < sizeof name)
         memcpy(name, source->bytes + NAME_AT * (size > 0), size);
     if (inlay_ends_in(name, ".npy"))
-        return "it is an .npz archive of NumPy: save the array of the table alone, by numpy.save()";
+        return "it is an .npz archive of NumPy: save the table's array alone with numpy.save()";
     if (inlay_ends_in(source->path, ".keras") || strcmp(name, "metadata.json") == 0)
-        return "it is a model of Keras, which is not read: save the weights of its embedding by numpy.save()";
+        return "it is a Keras model, which is not supported: save the weights of its embedding with numpy.save()";
     if (strstr(name, ".pkl") != NULL || inlay_is_pickle(source->path))
         return INLAY_PICKLE;
     return "it is a zip archive: unpack it";

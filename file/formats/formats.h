@@ -10,10 +10,10 @@
 
 /** What messages say about formats that are not read. */
 #define INLAY_PICKLE                                                                                                   \
-    "it looks like a pickle of PyTorch, which can run programs and is not read: convert it with "                      \
+    "it looks like a PyTorch pickle, which can run code and is not supported: convert it with "                        \
     "safetensors.torch.save_file(torch.load(file, weights_only=True), new_file)"
-#define INLAY_OLD_GGML "it is GGML, the format before GGUF, which is not read: convert the model to GGUF again"
-#define INLAY_WEB_PAGE "it is a web page and no model: download the file itself"
+#define INLAY_OLD_GGML "it is GGML, the format before GGUF, which is not supported: convert the model to GGUF again"
+#define INLAY_WEB_PAGE "it is a web page, not a model: download the file itself"
 
 /** Returns true if a file of this name is usually a pickle. */
 bool inlay_is_pickle(const char *name);

@@ -125,9 +125,9 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
     if (!take(parser, 4, &type) || !take(parser, 8, &count))
         return false;
     if (type == ARRAY)
-        return fail(parser, INLAY_FILE_ERROR_LIMIT, "it is an array of arrays, which is not read");
+        return fail(parser, INLAY_FILE_ERROR_LIMIT, "it is an array of arrays, which is not supported");
     if (type >= VALUE_TYPES)
-        return fail(parser, INLAY_FILE_ERROR_SYNTAX, "the elements of this array have a type that GGUF does not have");
+        return fail(parser, INLAY_FILE_ERROR_SYNTAX, "the elements of this array have an unknown type");
     return type == STRING ? parse_strings(parser, value, count) : parse_numbers(parser, value, type, count);
 }
 
@@ -175,7 +175,7 @@ static bool parse_value(struct parser *parser)
         return false;
     value.key = parser->name;
     if (type >= VALUE_TYPES)
-        return fail(parser, INLAY_FILE_ERROR_SYNTAX, "this value has a type that GGUF does not have");
+        return fail(parser, INLAY_FILE_ERROR_SYNTAX, "this value has an unknown type");
     const bool is_parsed = type == ARRAY    ? parse_array(parser, &value)
                            : type == STRING ? parse_string(parser, &value)
                                             : parse_number(parser, &value, type);
@@ -211,17 +211,17 @@ static bool parse_tensor(struct parser *parser)
     const struct inlay_type *type = inlay_ggml_type((uint32_t)number);
     if (type == NULL)
         return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_TYPE, parser->source->path, parser->name,
-                               "its type is number %llu of ggml, which this version does not know",
+                               "its type is ggml's number %llu, which is unknown to this version",
                                (unsigned long long)number);
     /* Blocks must not cross rows. */
     if (!inlay_tensor_set_type(&tensor, type) ||
         (tensor.rank == 0 ? 1 : tensor.shape[tensor.rank - 1]) % type->block != 0)
         return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_RANGE, parser->source->path, parser->name,
-                               "its shape overflows, or its rows are no whole blocks of %s", tensor.type);
+                               "its shape overflows, or its rows are not whole blocks of %s", tensor.type);
     if (offset > parser->source->size)
-        return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "its data begin behind the end of the file");
+        return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "its data starts past the end of the file");
     if (offset % parser->alignment != 0)
-        return fail(parser, INLAY_FILE_ERROR_RANGE, "its data do not begin at a multiple of the alignment");
+        return fail(parser, INLAY_FILE_ERROR_RANGE, "its data does not start at a multiple of the alignment");
     tensor.name = parser->name;
     tensor.data = parser->source->bytes + (size_t)offset;
     return inlay_catalog_add_tensor(parser->catalog, &tensor);
@@ -235,15 +235,16 @@ static bool parse_counts(struct parser *parser, uint64_t *tensors, uint64_t *val
     if (!take(parser, 4, &version))
         return false;
     if (version != 0 && version % 0x10000 == 0)
-        return fail(parser, INLAY_FILE_ERROR_KIND, "it is GGUF of a big-endian machine");
+        return fail(parser, INLAY_FILE_ERROR_KIND, "it is a big-endian GGUF file");
     if (version != 2 && version != 3)
         return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_KIND, parser->source->path, NULL,
-                               "it is GGUF of version %llu: versions 2 and 3 are read", (unsigned long long)version);
+                               "it is a GGUF file of version %llu: only versions 2 and 3 are supported",
+                               (unsigned long long)version);
     if (!take(parser, 8, tensors) || !take(parser, 8, values))
         return false;
     const size_t left = parser->end - parser->at;
     if (*values > left / MIN_VALUE || *tensors > left / MIN_TENSOR)
-        return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "it announces more tensors or values than it has bytes for");
+        return fail(parser, INLAY_FILE_ERROR_TRUNCATED, "it counts more tensors or values than its bytes can hold");
     return true;
 }
 

@@ -12,25 +12,22 @@
 
 enum { MAX_INDEX_BYTES = 100000000, MAX_DEPTH = 4 };
 
-/* The shortest member of the weight map, with a bracket or comma: "":"", */
-enum { MIN_ENTRY_BYTES = 6 };
-
 /* Reads the members of the weight map. Returns false if allocation fails. */
 static bool take_map(struct inlay_json *json, struct inlay_catalog *catalog, struct inlay_model_files *files)
 {
-    const size_t left = (size_t)(json->end - json->at) / MIN_ENTRY_BYTES;
-    const size_t room = left < INLAY_MAX_TENSORS ? left : INLAY_MAX_TENSORS;
     struct inlay_text tensor, file;
-    files->entries = inlay_catalog_memory(catalog, room * sizeof *files->entries);
-    if (files->entries == NULL)
+    struct inlay_json counting = *json;
+    inlay_json_open(&counting, '{');
+    while (inlay_json_member(&counting, &tensor) && inlay_json_string(&counting, &file))
+        files->entry_count++;
+    if (files->entry_count > INLAY_MAX_TENSORS)
+        inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "the index names too many tensors");
+    struct inlay_index_entry *entry = inlay_catalog_memory(catalog, files->entry_count * sizeof *entry);
+    files->entries = entry;
+    if (entry == NULL)
         return false;
     inlay_json_open(json, '{');
-    while (inlay_json_member(json, &tensor) && inlay_json_string(json, &file)) {
-        if (files->entry_count == room) {
-            inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "the index names too many tensors");
-            break;
-        }
-        struct inlay_index_entry *entry = &files->entries[files->entry_count++];
+    for (; inlay_json_member(json, &tensor) && inlay_json_string(json, &file); entry++) {
         entry->tensor = inlay_catalog_string(catalog, "", tensor).bytes;
         entry->file = inlay_catalog_string(catalog, "", file).bytes;
         if (entry->tensor == NULL || entry->file == NULL)
@@ -54,8 +51,10 @@ static bool parse(struct inlay_json *json, struct inlay_catalog *catalog, struct
     }
     if (!inlay_json_end(json))
         return inlay_catalog_fail_json(catalog, json, NULL, "");
-    return files->entry_count > 0 || inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, files->index,
-                                                     "weight_map", "the index names no tensors");
+    if (files->entry_count == 0)
+        return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, files->index, "weight_map",
+                               "the index names no tensors");
+    return true;
 }
 
 static int compare_tensors(const void *a, const void *b)
@@ -93,7 +92,7 @@ static bool find_paths(struct inlay_catalog *catalog, struct inlay_model_files *
         }
         if (strchr(entry->file, '/') != NULL || entry->file[0] == '.' || entry->file[0] == '\0')
             return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_SYNTAX, files->index, entry->tensor,
-                                   "its file is no name in the directory of the index");
+                                   "its file is not a plain name in the directory of the index");
         const size_t file_bytes = strlen(entry->file) + 1;
         char *path = inlay_catalog_memory(catalog, directory + file_bytes);
         if (path == NULL)
@@ -159,7 +158,7 @@ bool inlay_check_index(struct inlay_catalog *catalog, const struct inlay_model_f
             continue;
         const char *lacks = files->lacks[entry->part], *path = files->paths[entry->part];
         if (made == 0 || path != absent[made - 1].path)
-            reason = make_reason(catalog, lacks != NULL ? lacks : "does not", complete);
+            reason = make_reason(catalog, lacks != NULL ? lacks : "lacks it", complete);
         if (reason == NULL)
             return false;
         absent[made++] = (inlay_file_tensor){.name = entry->tensor, .type = reason, .path = path};

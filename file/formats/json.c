@@ -111,10 +111,10 @@ bool inlay_json_string(struct inlay_json *json, struct inlay_text *string)
         else if (byte >= 0x80)
             bytes = inlay_utf8_bytes(json->at, (size_t)(json->end - json->at));
         if (bytes == 0)
-            return broken(json, byte == '\\' ? "a string has an escape that is not allowed" : "a string is not UTF-8");
+            return broken(json, byte == '\\' ? "a string has an invalid escape" : "a string is not UTF-8");
         json->at += bytes + (byte == '\\');
     }
-    return broken(json, "a string does not end");
+    return broken(json, "a string is not terminated");
 }
 
 /* Writes a character as UTF-8 and returns its length. */
@@ -242,7 +242,7 @@ static bool take_digits(struct inlay_json *json, bool negative, int64_t *value, 
 
 bool inlay_json_unsigned(struct inlay_json *json, uint64_t *value)
 {
-    static const char expected[] = "an integer is expected: 0, or digits that do not begin with 0";
+    static const char expected[] = "an integer without leading zeros is expected";
     int64_t integer;
     bool fits;
     inlay_json_peek(json);
@@ -358,6 +358,6 @@ bool inlay_json_end(struct inlay_json *json)
 {
     inlay_json_peek(json);
     if (json->at != json->end)
-        broken(json, "something follows the end");
+        broken(json, "text follows the end");
     return json->problem == NULL;
 }

@@ -136,14 +136,14 @@ static const struct {
                   "a list has 1: convert it with numpy.save(file, a.ravel())"},
     [NPY_INTEGERS] = {1u << NPY_I4 | 1u << NPY_U4 | 1u << NPY_I8, 1, 1, "<i8",
                       "a list has 1: convert it with numpy.save(file, a.ravel())"},
-    [NPY_BESIDE] = {1u << NPY_F4 | 1u << NPY_U1, 1, 2, "<f4", "what lies beside a table has 1 or 2"},
+    [NPY_BESIDE] = {1u << NPY_F4 | 1u << NPY_U1, 1, 2, "<f4", "scales and zero points have 1 or 2"},
     [NPY_TENSOR] = {(1u << ELEMENTS) - 1, 0, NPY_RANK, "<f4", "a tensor has at most 8"},
 };
 
 /* Says which types a kind of file can have. */
 static bool refuse_elements(struct inlay_text descr, enum npy_kind kind, struct npy *npy)
 {
-    char name[16] = "", list[ELEMENTS * sizeof " and '<f4'"] = "";
+    char name[16] = "", list[ELEMENTS * sizeof " or '<f4'"] = "";
     size_t used = 0;
     for (size_t at = 0; at < descr.size && at + 1 < sizeof name; at++)
         name[at] = descr.bytes[at] > ' ' && descr.bytes[at] <= '~' ? descr.bytes[at] : '?';
@@ -152,11 +152,11 @@ static bool refuse_elements(struct inlay_text descr, enum npy_kind kind, struct 
         if ((left & 1u << i) == 0)
             continue;
         left &= ~(1u << i);
-        const char *before = used == 0 ? "" : left != 0 ? ", " : " and ";
+        const char *before = used == 0 ? "" : left != 0 ? ", " : " or ";
         used += (size_t)snprintf(list + used, sizeof list - used, "%s'%s'", before, elements[i].name);
     }
     return refuse(npy, INLAY_FILE_ERROR_TYPE,
-                  "its elements are '%s', none of %s: convert it with numpy.save(file, a.astype('%s'))", name, list,
+                  "its elements are '%s', not %s: convert it with numpy.save(file, a.astype('%s'))", name, list,
                   kinds[kind].convert);
 }
 
@@ -201,7 +201,8 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
         while (which < 3 && !inlay_text_is(key, keys[which]))
             which++;
         if (which == 3)
-            return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header has a key besides descr, fortran_order and shape");
+            return refuse(npy, INLAY_FILE_ERROR_SYNTAX,
+                          "its header has a key other than descr, fortran_order and shape");
         if (seen[which])
             return refuse(npy, INLAY_FILE_ERROR_DUPLICATE, "its header has a key twice");
         seen[which] = true;
@@ -217,7 +218,7 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
     }
     skip_blanks(&c);
     if (c.at < c.end)
-        return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header goes on after the dictionary");
+        return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header continues after the dictionary");
     if (!seen[0] || !seen[1] || !seen[2])
         return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header lacks descr, fortran_order or shape");
     if (fortran_order)
@@ -243,7 +244,7 @@ static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
     for (size_t i = 0; i < npy->rank; i++)
         used += (size_t)snprintf(shape + used, sizeof shape - used, i > 0 ? ", %zu" : "%zu", npy->shape[i]);
     return refuse(npy, bytes > rest ? INLAY_FILE_ERROR_TRUNCATED : INLAY_FILE_ERROR_RANGE,
-                  "its shape [%s] makes %zu bytes of data, and the file has %llu", shape, bytes,
+                  "its shape [%s] needs %zu bytes of data, but the file has %llu", shape, bytes,
                   (unsigned long long)rest);
 }
 
@@ -252,9 +253,9 @@ bool inlay_npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, e
     const unsigned char *bytes = head;
     memset(npy, 0, sizeof *npy);
     if (head_bytes < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0)
-        return refuse(npy, INLAY_FILE_ERROR_KIND, "it does not begin as .npy files do, by \\x93NUMPY");
+        return refuse(npy, INLAY_FILE_ERROR_KIND, "it does not begin with \\x93NUMPY, as .npy files do");
     if (bytes[6] < 1 || bytes[6] > 3 || bytes[7] != 0)
-        return refuse(npy, INLAY_FILE_ERROR_KIND, "its version of the format is none of 1.0, 2.0 and 3.0");
+        return refuse(npy, INLAY_FILE_ERROR_KIND, "its format version is not 1.0, 2.0 or 3.0");
 
     size_t text_offset = bytes[6] == 1 ? 10 : 12;
     if (head_bytes < text_offset)

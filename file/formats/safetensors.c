@@ -72,14 +72,15 @@ static bool check_tensor(const struct parser *parser, inlay_file_tensor *tensor,
 {
     if (offsets[0] > offsets[1] || offsets[1] > parser->data_bytes)
         return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
-                               "its data_offsets [%llu, %llu] do not lie in the %llu bytes of data",
+                               "its data_offsets [%llu, %llu] are outside the %llu bytes of data",
                                (unsigned long long)offsets[0], (unsigned long long)offsets[1],
                                (unsigned long long)parser->data_bytes);
     if (!inlay_tensor_set_type(tensor, type))
-        return fail(parser, INLAY_FILE_ERROR_RANGE, tensor->name, "its shape overflows, or makes no whole bytes");
+        return fail(parser, INLAY_FILE_ERROR_RANGE, tensor->name,
+                    "its shape overflows, or its elements do not fill whole bytes");
     if (tensor->bytes != offsets[1] - offsets[0])
         return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_RANGE, parser->source->path, tensor->name,
-                               "its shape makes %llu bytes of %s, and data_offsets are %llu bytes",
+                               "its shape needs %llu bytes of %s, but data_offsets span %llu",
                                (unsigned long long)tensor->bytes, type->name,
                                (unsigned long long)(offsets[1] - offsets[0]));
     tensor->data = parser->source->bytes + offsets[0];
@@ -113,7 +114,7 @@ static bool parse_tensor(struct parser *parser, struct inlay_text key)
         else if (which == DATA_OFFSETS && take_integers(json, offsets, 2, &count) && count != 2)
             inlay_json_refuse(json, INLAY_FILE_ERROR_SYNTAX, "data_offsets are not two numbers");
         else if (which == DTYPE && inlay_json_string(json, &text) && (type = inlay_safetensors_type(text)) == NULL)
-            return fail(parser, INLAY_FILE_ERROR_TYPE, tensor.name, "its dtype is none that safetensors has");
+            return fail(parser, INLAY_FILE_ERROR_TYPE, tensor.name, "its dtype is unknown");
         seen |= which < KEYS ? 1u << which : 0;
     }
     if (!is_sound(parser, tensor.name))

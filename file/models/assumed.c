@@ -148,7 +148,7 @@ bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *
         return true;
     return inlay_file_fail(
         found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, told->key,
-        "no input layer of a model \"%.60s\" is known, and %s%.80s%s; if its input layer is that of a "
+        "the input layer of a model \"%.60s\" is unknown, and %s%.80s%s; if its input layer is that of a "
         "known family, pass the family's name as `model`",
         told->text,
         forbids != NULL        ? ""

@@ -122,7 +122,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
         return true;
     }
     if (bytes > parser->key_bytes) {
-        inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "the names of all settings are too long together");
+        inlay_json_refuse(json, INLAY_FILE_ERROR_LIMIT, "the names of all settings together are too long");
         return true;
     }
     parser->key_bytes -= bytes;

@@ -53,7 +53,7 @@ static void add_unused(struct inlay_layer_builder *builder)
     else if (name == NULL)
         key = inlay_model_unused_setting(found);
     if (name != NULL || key != NULL)
-        inlay_report_line(&builder->layer->report, "unused: %s may change the rows, and a %s model has no use for it",
+        inlay_report_line(&builder->layer->report, "unused: %s may change the rows, but a %s model does not use it",
                           name != NULL ? name : key, found->model->name);
     if (name != NULL || key != NULL || found->other != NULL)
         add_step(builder->layer, "unknown", name);
@@ -78,7 +78,7 @@ static void add_all_following(struct inlay_layer_builder *builder)
     }
     if (builder->found.assumed_by != NULL) {
         inlay_report_line(&builder->layer->report,
-                          "assumed: the table alone, since positions are those of %s and nothing else is known",
+                          "assumed: the table alone, since %s gives the positions and nothing else is known",
                           builder->found.assumed_by);
         add_following(builder, "unknown", NULL);
     } else if (builder->found.is_part) {
@@ -99,7 +99,7 @@ static bool check_demanded(const struct inlay_layer_builder *builder)
         return false;
     if ((setting.integer != 0) != wanted)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, setting.key,
-                               "the input layer of a %s model is known only where this is %s", model->name,
+                               "the input layer of a %s model is known only if this is %s", model->name,
                                wanted ? "true" : "false");
     return true;
 }
@@ -115,7 +115,7 @@ static bool finish(struct inlay_layer_builder *builder)
         return inlay_file_fail_memory(builder->error, NULL);
     if (made == INLAY_ERROR_ID)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, NULL, builder->found.names->mapping,
-                               "a value of the mapping is no row of the table");
+                               "a value of the mapping is not a row of the table");
     if (made != INLAY_OK)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, builder->tokens_name, "%s: %s",
                                fault.field, fault.reason);

@@ -484,10 +484,11 @@ static bool find_by_tensors(struct inlay_found_model *found)
     }
     if (fitting == 0)
         return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, NULL,
-                               "no config.json or metadata name a model, and no tensors have the names of one");
+                               "neither config.json nor metadata names a model, and its tensors match none");
     if (fitting > 1)
         return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, NULL,
-                               "no config.json or metadata name a model, and its tensors suit several: %s", list);
+                               "neither config.json nor metadata names a model, and its tensors match several: %s",
+                               list);
     return true;
 }
 
@@ -501,15 +502,15 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
                                         .part = part,
                                         .settings = inlay_settings_of(file, error)};
     if (name != NULL && found->model == NULL)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no family of models has this name%s",
-                               part != NULL ? " and such a part" : "");
+        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no model family has this name%s",
+                               part != NULL ? " and this part" : "");
     if (!find_detected(found, &told))
         return false;
     if (found->model == NULL && told == NULL)
         return find_by_tensors(found);
     if (found->model == NULL && part != NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, told->key,
-                               "no such part of a model \"%.60s\" is known; if its input layer is that of a known "
+                               "this part of a model \"%.60s\" is unknown; if its input layer is that of a known "
                                "family, pass the family's name as `model`",
                                told->text);
     const bool is_known = found->model != NULL;
@@ -522,6 +523,5 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
     found->prefix = prefixes_of(found->model)[0];
     inlay_model_tensor(found, found->model->names[0].tokens, full);
     return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, full,
-                           "the token table of a %s model is not there, nor under another name that such models have",
-                           found->model->name);
+                           "the token table of a %s model is missing under all its names", found->model->name);
 }

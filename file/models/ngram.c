@@ -168,13 +168,13 @@ static bool find_table(struct builder *builder, long long layer)
     }
     if (all == 0)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, NULL,
-                               "no tensor has the name of a table of n-grams");
+                               "no tensor is named like an n-gram table");
     if (fitting == 0)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, NULL,
-                               "layer %lld has no table of n-grams; %zu other layers have", layer, all);
+                               "layer %lld has no n-gram table; %zu other layers do", layer, all);
     if (fitting > 1)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, found->name,
-                               "%zu layers have tables of n-grams; name one of them", fitting);
+                               "%zu layers have n-gram tables: choose one of them", fitting);
     if (found->layer < 0)
         found->layer = layer;
     return true;
@@ -184,8 +184,8 @@ static bool find_table(struct builder *builder, long long layer)
 
 static bool fail_missing(const struct builder *builder, const char *what, const char *name)
 {
-    return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, name,
-                           "the %s of the n-grams are not in the files", what);
+    return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, name, "the n-grams' %s are not in the files",
+                           what);
 }
 
 /* Returns the name of an array for a message; a missing one is named by its expected location. */
@@ -249,9 +249,10 @@ static bool read_array(struct builder *builder, enum part part)
     const bool are_read = inlay_file_value_integers(&value, first, integers->count, integers->values) == INLAY_FILE_OK;
     if (!are_read && tensor != NULL)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,
-                               "its elements are %s, and not integers (I32, I64, U32, U64) below 2^63", tensor->type);
+                               "its elements are %s, not integers (I32, I64, U32, U64) below 2^63", tensor->type);
     if (!are_read)
-        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, value.key, "it is no array of integers");
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, value.key,
+                               "it is not an array of integers");
     if (value.count % slices != 0)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, value.key,
                                "it has %zu integers for %zu layers", value.count, slices);
@@ -276,7 +277,7 @@ static bool find_slice(struct builder *builder)
         builder->slice++;
     if (builder->slice == layers->count)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, found->name,
-                               "its layer is not one of the layers with n-grams that the metadata list");
+                               "the metadata does not list its layer among those with n-grams");
     return true;
 }
 
@@ -332,7 +333,7 @@ static bool find_id(struct builder *builder, const char *what, const struct inla
         return true;
     if (setting.integer < 0 || (uint64_t)setting.integer >= builder->ngram->spec.vocab)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, setting.key,
-                               "the id %lld is not below the %zu of the vocabulary", setting.integer,
+                               "id %lld is not below the vocabulary size %zu", setting.integer,
                                builder->ngram->spec.vocab);
     inlay_report_line(&builder->ngram->report, "%s: id %lld (%s)", what, setting.integer, setting.key);
     return true;
@@ -398,7 +399,7 @@ static bool make_columns(struct builder *builder)
         const long long offset = offsets->values != NULL ? offsets->values[c] : sum;
         if (modulus < 1 || modulus > UINT32_MAX || offset < 0 || offset > rows || modulus > rows - offset)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, NULL, builder->found.name,
-                                   "column %zu has offset %lld and modulus %lld, and the table has %lld rows", c,
+                                   "column %zu has offset %lld and modulus %lld, but the table has %lld rows", c,
                                    offset, modulus, rows);
         builder->ngram->columns[c] = (inlay_ngram_column){.length = (uint32_t)(2 + c / (count / (length - 1))),
                                                           .modulus = (uint32_t)modulus,
@@ -406,7 +407,7 @@ static bool make_columns(struct builder *builder)
         sum = offset + modulus;
     }
     inlay_report_line(&builder->ngram->report, "columns: %zu of each length from 2 to %zu%s", count / (length - 1),
-                      length, offsets->values == NULL ? ", one behind the other" : "");
+                      length, offsets->values == NULL ? ", one after the other" : "");
     return true;
 }
 

@@ -58,10 +58,10 @@ static bool find_term(const struct inlay_layer_builder *builder, const char *wha
     const size_t dim = builder->layer->tokens.view.dim;
     if (table->view.dim != dim)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
-                               "it has %zu columns, and %s has %zu", table->view.dim, builder->tokens_name, dim);
+                               "it has %zu columns, but %s has %zu", table->view.dim, builder->tokens_name, dim);
     if (table->scale != 1)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, tensor->name,
-                               "no layer has a scale for these rows");
+                               "a layer cannot scale these rows");
     *term = &table->view;
     return true;
 }
@@ -87,7 +87,7 @@ bool inlay_build_tokens(struct inlay_layer_builder *builder)
         return false;
     if (dim.integer < 0 || (uint64_t)dim.integer != view->dim)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
-                               "it has %zu columns, and %s is %lld", view->dim, dim.key, dim.integer);
+                               "it has %zu columns, but %s is %lld", view->dim, dim.key, dim.integer);
     if (model->pooling == INLAY_POOLING_NONE && model->part == NULL &&
         (vocab.integer < 0 || (uint64_t)vocab.integer != view->rows))
         inlay_report_line(&layer->report, "vocabulary: ids below %zu, the rows of the table; %s is %lld", view->rows,
@@ -109,7 +109,7 @@ static bool add_numbering(struct inlay_layer_builder *builder)
             return false;
         if (pad.integer < 0 || (uint64_t)pad.integer >= layer->tokens.view.rows)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, pad.key,
-                                   "the id of padding is %lld, and the table has %zu rows", pad.integer,
+                                   "the padding id is %lld, but the table has %zu rows", pad.integer,
                                    layer->tokens.view.rows);
     }
     if (model->after_padding)
@@ -136,7 +136,7 @@ static bool add_sinusoid(struct inlay_layer_builder *builder)
     if (!wanted.integer) {
         char full[INLAY_MODEL_NAME_ROOM];
         inlay_model_tensor(&builder->found, builder->found.names->positions, full);
-        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, full, "the positions are not there");
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, full, "the positions are missing");
     }
     inlay_sinusoid_spec spec = inlay_sinusoid_spec_recipe(model->recipe, layer->tokens.view.dim);
     inlay_status made = inlay_sinusoid_create(&spec, NULL, &layer->sinusoid);
@@ -144,7 +144,7 @@ static bool add_sinusoid(struct inlay_layer_builder *builder)
         return inlay_file_fail_memory(builder->error, NULL);
     if (made != INLAY_OK)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, builder->tokens_name,
-                               "its %zu columns have no sinusoids of recipe %s: %s", layer->tokens.view.dim,
+                               "its %zu columns do not suit sinusoids of recipe %s: %s", layer->tokens.view.dim,
                                inlay_recipe_name(model->recipe), inlay_status_string(made));
     layer->spec.sinusoid = layer->sinusoid;
     inlay_report_line(&layer->report, "positions: sinusoids, recipe %s", inlay_recipe_name(model->recipe));
@@ -208,7 +208,7 @@ static bool take_floats(const struct inlay_layer_builder *builder, const inlay_f
         return false;
     if (tensor->shape[0] != count)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
-                               "it has %llu elements, and %s has %zu%s", (unsigned long long)tensor->shape[0], of,
+                               "it has %llu elements, but %s has %zu%s", (unsigned long long)tensor->shape[0], of,
                                count, unit);
     *floats = tensor->data;
     if (!is_double && !is_half)
@@ -309,8 +309,8 @@ static bool find_scale(const struct inlay_layer_builder *builder, float *scale, 
     case INLAY_MODEL_SCALE_SQRT_KEY:
         if (setting->integer < 1 || view->dim % (uint64_t)setting->integer != 0)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, builder->tokens_name,
-                                   "it has %zu columns, which are no multiple of %lld (%s)", view->dim,
-                                   setting->integer, inlay_setting_origin(setting));
+                                   "it has %zu columns, not a multiple of %lld (%s)", view->dim, setting->integer,
+                                   inlay_setting_origin(setting));
         *scale = rounded_to(type, inlay_sqrt_dim((size_t)setting->integer));
         break;
     }
@@ -329,7 +329,7 @@ static bool build_scale(struct inlay_layer_builder *builder)
     if (!isfinite(layer->spec.scale))
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL,
                                setting.key != NULL ? setting.key : builder->tokens_name,
-                               "the factor of token rows is no finite float32");
+                               "the scale of token rows is not a finite float32");
     if (builder->found.model->scale != INLAY_MODEL_SCALE_ONE)
         inlay_report_line(&layer->report, "scale: %.9g%s%s%s", (double)scale, has_key ? " (" : "",
                           has_key ? inlay_setting_origin(&setting) : "", has_key ? ")" : "");

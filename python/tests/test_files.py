@@ -194,7 +194,7 @@ def test_what_follows_a_layer(gpt2, tmp_path):
     (tmp_path / "config.json").write_text('{"model_type": "owl", "alibi": true}', encoding="ascii")
     layer = inlay.open(tmp_path).layer()
     assert layer.complete is False and layer.remaining_ops == (("unknown", None),)
-    assert "assumed: the table alone, since positions are those of config.alibi" in layer.report
+    assert "assumed: the table alone, since config.alibi gives the positions" in layer.report
     assert_array_equal(layer([5, 9]), gpt2["wte.weight"][[5, 9]])
 
 
@@ -221,11 +221,11 @@ def test_the_model_of_a_folder_is_that_of_transformers(chosen, rng, tmp_path):
     expected, says = rows["model-00001-of-00001.safetensors"], None
     if chosen != "index":
         write(tmp_path / "model.safetensors", safetensors({**rows["model.safetensors"], **norm}, {"format": "pt"}))
-        expected, says = rows["model.safetensors"], "file: model.safetensors, and not the index next to it"
+        expected, says = rows["model.safetensors"], "file: model.safetensors instead of the index"
     if chosen == "config.json":
         write(tmp_path / "new.safetensors", safetensors({**rows["new.safetensors"], **norm}, {"format": "pt"}))
         config["transformers_weights"] = "new.safetensors"
-        expected, says = rows["new.safetensors"], "file: that of config.transformers_weights"
+        expected, says = rows["new.safetensors"], "file: named by config.transformers_weights"
     (tmp_path / "config.json").write_text(json.dumps(config), encoding="ascii")
     layer = inlay.open(tmp_path).layer()
     assert_array_equal(layer(numpy.arange(40)), expected["model.embed_tokens.weight"])
@@ -249,11 +249,11 @@ def test_files_that_are_missing(gpt2, tmp_path):
     assert list(file.tensors) == ["wte.weight"] and "wpe.weight" not in file.tensors
     assert_array_equal(inlay.Layer(file.table("wte.weight"))([3]), gpt2["wte.weight"][[3]])
     for use in file.layer, lambda: file.layer(model="gpt2"):
-        with pytest.raises(inlay.FileError, match=r"2\.safetensors: wpe\.weight: .* the file is missing") as caught:
+        with pytest.raises(inlay.FileError, match=r"2\.safetensors: wpe\.weight: .* which is missing") as caught:
             use()
         assert (caught.value.kind, caught.value.name) == ("missing", "wpe.weight")
     write(tmp_path / "2.safetensors", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n")
-    with pytest.raises(inlay.FileError, match="wpe.weight: .* the file is a Git LFS pointer: run git lfs pull"):
+    with pytest.raises(inlay.FileError, match="wpe.weight: .* which is a Git LFS pointer: run git lfs pull"):
         inlay.open(tmp_path).layer()
     write(tmp_path / "all.safetensors", safetensors({**gpt2, "h.1.attn.bias": gpt2["wte.weight"], "mtp.fc": gpt2["wte.weight"]}))
     with pytest.raises(inlay.FileError, match="; open all.safetensors, which has all tensors of the index"):

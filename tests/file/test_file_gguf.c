@@ -66,8 +66,8 @@ START_TEST(counts_are_bounded_by_the_bytes)
 {
     static const uint64_t counts[] = {1, 2, UINT64_C(1) << 32, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        expect_refused(write_gguf(blob_gguf(counts[i], 0)), INLAY_FILE_ERROR_TRUNCATED, "", "announces more");
-        expect_refused(write_gguf(blob_gguf(0, counts[i])), INLAY_FILE_ERROR_TRUNCATED, "", "announces more");
+        expect_refused(write_gguf(blob_gguf(counts[i], 0)), INLAY_FILE_ERROR_TRUNCATED, "", "counts more");
+        expect_refused(write_gguf(blob_gguf(0, counts[i])), INLAY_FILE_ERROR_TRUNCATED, "", "counts more");
         /* Lengths of a key, a string, an array of each, and a name. */
         struct blob blob = blob_gguf(0, 1);
         blob_number(&blob, counts[i] + 64, 8);
@@ -103,11 +103,11 @@ START_TEST(types_of_values)
     for (uint32_t type = F64 + 1; type != 0; type *= 3) {
         struct blob blob = with_value("k", type);
         blob_zeros(&blob, 32);
-        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "k", "a type that GGUF does not have");
+        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "k", "unknown type");
         blob = with_value("k", ARRAY);
         blob_number(&blob, type, 4);
         blob_zeros(&blob, 32);
-        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "k", "a type that GGUF does not have");
+        expect_refused(write_gguf(blob), INLAY_FILE_ERROR_SYNTAX, "k", "unknown type");
         if (type > UINT32_MAX / 3)
             break;
     }
@@ -208,24 +208,24 @@ START_TEST(shapes_and_ranges)
     refuse_tensor(1, (uint64_t[]){UINT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_RANGE, "negative");
     refuse_tensor(2, (uint64_t[]){0, UINT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_RANGE, "negative");
     /* Blocks must not cross rows. */
-    refuse_tensor(1, (uint64_t[]){31}, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q8_0");
-    refuse_tensor(2, (uint64_t[]){16, 2}, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q8_0");
-    refuse_tensor(2, (uint64_t[]){128, 2}, 12, 0, 144, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q4_K");
-    refuse_tensor(0, NULL, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "no whole blocks of Q8_0");
+    refuse_tensor(1, (uint64_t[]){31}, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "not whole blocks of Q8_0");
+    refuse_tensor(2, (uint64_t[]){16, 2}, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "not whole blocks of Q8_0");
+    refuse_tensor(2, (uint64_t[]){128, 2}, 12, 0, 144, INLAY_FILE_ERROR_RANGE, "not whole blocks of Q4_K");
+    refuse_tensor(0, NULL, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "not whole blocks of Q8_0");
     /* Types that were removed, and those that are not there yet. */
     static const uint32_t types[] = {4, 5, 31, 32, 33, 36, 37, 38, 42, 1000, UINT32_MAX};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        refuse_tensor(1, (uint64_t[]){32}, types[i], 0, 128, INLAY_FILE_ERROR_TYPE, "does not know");
+        refuse_tensor(1, (uint64_t[]){32}, types[i], 0, 128, INLAY_FILE_ERROR_TYPE, "unknown to this version");
     /* Offsets and sizes at the end of the file. */
-    refuse_tensor(1, (uint64_t[]){8}, 0, 0, 31, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
-    refuse_tensor(1, (uint64_t[]){9}, 0, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
-    refuse_tensor(1, (uint64_t[]){8}, 0, 32, 32, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
-    refuse_tensor(1, (uint64_t[]){8}, 0, 32, 64, INLAY_FILE_ERROR_RANGE, "behind byte");
+    refuse_tensor(1, (uint64_t[]){8}, 0, 0, 31, INLAY_FILE_ERROR_TRUNCATED, "past the end");
+    refuse_tensor(1, (uint64_t[]){9}, 0, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "past the end");
+    refuse_tensor(1, (uint64_t[]){8}, 0, 32, 32, INLAY_FILE_ERROR_TRUNCATED, "past the end");
+    refuse_tensor(1, (uint64_t[]){8}, 0, 32, 64, INLAY_FILE_ERROR_RANGE, "after byte");
     refuse_tensor(1, (uint64_t[]){8}, 0, 31, 64, INLAY_FILE_ERROR_RANGE, "multiple of the alignment");
-    refuse_tensor(1, (uint64_t[]){8}, 0, UINT64_MAX - 31, 64, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
-    refuse_tensor(1, (uint64_t[]){8}, 0, UINT64_C(1) << 63, 64, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
-    refuse_tensor(1, (uint64_t[]){INT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
-    refuse_tensor(2, (uint64_t[]){INT64_MAX, 2}, 24, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+    refuse_tensor(1, (uint64_t[]){8}, 0, UINT64_MAX - 31, 64, INLAY_FILE_ERROR_TRUNCATED, "past the end");
+    refuse_tensor(1, (uint64_t[]){8}, 0, UINT64_C(1) << 63, 64, INLAY_FILE_ERROR_TRUNCATED, "past the end");
+    refuse_tensor(1, (uint64_t[]){INT64_MAX}, 24, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "past the end");
+    refuse_tensor(2, (uint64_t[]){INT64_MAX, 2}, 24, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "past the end");
 }
 END_TEST
 
@@ -234,8 +234,7 @@ START_TEST(overlaps_and_holes)
     static const struct {
         uint64_t offsets[2];
         const char *message;
-    } wrong[] = {
-        {{0, 0}, "before byte"}, {{0, 32}, "before byte"}, {{0, 96}, "behind byte"}, {{32, 96}, "behind byte"}};
+    } wrong[] = {{{0, 0}, "before byte"}, {{0, 32}, "before byte"}, {{0, 96}, "after byte"}, {{32, 96}, "after byte"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct blob blob = blob_gguf(2, 0);
         blob_tensor(&blob, "a", 1, (uint64_t[]){9}, 0, wrong[i].offsets[0]);
@@ -264,7 +263,7 @@ START_TEST(types_of_tensors)
         const struct type_of_ggml *const type = &types_of_ggml[i];
         uint64_t sizes[] = {2 * type->block, 3};
         size_t bytes = (size_t)6 * type->bytes;
-        refuse_tensor(2, sizes, type->number, 0, bytes - 1, INLAY_FILE_ERROR_TRUNCATED, "behind the end");
+        refuse_tensor(2, sizes, type->number, 0, bytes - 1, INLAY_FILE_ERROR_TRUNCATED, "past the end");
         inlay_file *file = open_good(write_gguf(with_tensor(2, sizes, type->number, 0, bytes)));
         const inlay_file_tensor *tensor = inlay_file_tensor_at(file, 0);
         EXPECT(strcmp(tensor->type, type->name) == 0 && tensor->element == type->element && tensor->bytes == bytes &&
@@ -446,7 +445,7 @@ START_TEST(ranges_of_arrays)
     EXPECT(inlay_file_value_integers(&integers, 3, 0, NULL) == INLAY_FILE_OK, "none of them");
     EXPECT(inlay_file_value_integers(&integers, 0, 4, out) == INLAY_FILE_ERROR_ARGUMENT, "too many");
     EXPECT(inlay_file_value_integers(&integers, 2, 2, out) == INLAY_FILE_ERROR_ARGUMENT, "one of them there");
-    EXPECT(inlay_file_value_integers(&integers, 4, 0, out) == INLAY_FILE_ERROR_ARGUMENT, "behind the end");
+    EXPECT(inlay_file_value_integers(&integers, 4, 0, out) == INLAY_FILE_ERROR_ARGUMENT, "past the end");
     EXPECT(inlay_file_value_numbers(&integers, 1, SIZE_MAX, numbers) == INLAY_FILE_ERROR_ARGUMENT, "a wrapped end");
     EXPECT(inlay_file_value_integers(&integers, 0, 1, NULL) == INLAY_FILE_ERROR_ARGUMENT, "no output");
     EXPECT(inlay_file_value_numbers(NULL, 0, 1, numbers) == INLAY_FILE_ERROR_ARGUMENT, "no value");

@@ -236,7 +236,7 @@ static const struct family families[] = {
                "\"embedding_multiplier\": 1, \"scale_embedding\": false, \"tie_word_embeddings\": true}",
      .pieces = {[TOKENS] = ROWS_OF("transformer.wte.weight", "F32"),
                 [OTHER] = {"transformer.h.0.embedding_norm.weight", "F32", DIM, 0}},
-     .says = "assumed: the table alone, since positions are those of config.rope_theta and nothing else is known\n",
+     .says = "assumed: the table alone, since config.rope_theta gives the positions and nothing else is known\n",
      .remaining_ops = "unknown ;"},
     {"Marian", "marian", .config = "{\"model_type\": \"marian\", \"d_model\": 40, \"scale_embedding\": true}",
      .pieces = {[TOKENS] = ROWS_OF("model.shared.weight", "F32")}, .recipe = INLAY_RECIPE_HF_MARIAN,
@@ -329,7 +329,7 @@ static const struct family families[] = {
     /* What a family leaves unused */
     {"MiniCPM in GGUF as Llama", "llama", .values = SCALED("minicpm"), .model = "llama",
      .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .remaining_ops = "unknown ;",
-     .says = "unused: minicpm.embedding_scale may change the rows, and a llama model has no use for it\n"},
+     .says = "unused: minicpm.embedding_scale may change the rows, but a llama model does not use it\n"},
     {"MiniCPM in GGUF as Granite", "granite", .values = SCALED("minicpm"), .model = "granite",
      .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .scale = 1.5f},
     {"a scaled Llama in GGUF", "llama", .values = SCALED("llama"),

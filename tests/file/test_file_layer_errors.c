@@ -117,7 +117,7 @@ static const struct bad_model bad_models[] = {
     {"positions of another dim", BERT,
      .tensors = {WORDS, {"embeddings.position_embeddings.weight", "F32", 16, DIM + 1}, KINDS, GAMMA, BETA},
      .status = INLAY_FILE_ERROR_SHAPE, .name = "embeddings.position_embeddings.weight",
-     .says = "it has 9 columns, and embeddings.word_embeddings.weight has 8"},
+     .says = "it has 9 columns, but embeddings.word_embeddings.weight has 8"},
     {"segments of another dim", BERT,
      .tensors = {WORDS, PLACES, {"embeddings.token_type_embeddings.weight", "F32", 2, 4}, GAMMA, BETA},
      .status = INLAY_FILE_ERROR_SHAPE, .name = "embeddings.token_type_embeddings.weight"},
@@ -147,7 +147,7 @@ static const struct bad_model bad_models[] = {
      .name = "token_embd.weight", .says = "llama.embedding_length is 9"},
     {"columns that are no layers", "{\"model_type\": \"gemma3n\", \"hidden_size_per_layer_input\": 3}",
      .part = "per_layer", .tensors = {{"model.embed_tokens_per_layer.weight", "F32", VOCAB, DIM}},
-     .status = INLAY_FILE_ERROR_SHAPE, .name = "model.embed_tokens_per_layer.weight", .says = "no multiple of 3"},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "model.embed_tokens_per_layer.weight", .says = "not a multiple of 3"},
     {"layers of no columns", "{\"model_type\": \"gemma3n\", \"hidden_size_per_layer_input\": 0}", .part = "per_layer",
      .tensors = {{"model.embed_tokens_per_layer.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_SHAPE,
      .name = "model.embed_tokens_per_layer.weight"},
@@ -194,7 +194,7 @@ static const struct bad_model bad_models[] = {
      .name = "config.scale_embedding", .says = "true or false"},
     {"shapes that are added", "{\"model_type\": \"roc_bert\", \"concat_input\": false}",
      .tensors = {WORDS, PLACES, KINDS, GAMMA, BETA}, .status = INLAY_FILE_ERROR_MODEL, .name = "config.concat_input",
-     .says = "only where this is true"},
+     .says = "only if this is true"},
     {"a scale that is a text", "{\"model_type\": \"granite\", \"embedding_multiplier\": \"12\"}",
      .tensors = {{"model.embed_tokens.weight", "F32", VOCAB, DIM}}, .status = INLAY_FILE_ERROR_MODEL,
      .name = "config.embedding_multiplier", .says = "number"},
@@ -209,7 +209,7 @@ static const struct bad_model bad_models[] = {
     {"a mapping to no row", .tensors = {{"embeddings", "F32", 0, DIM}, {"mapping", "I32", 30, 0}},
      .status = INLAY_FILE_ERROR_RANGE, .name = "mapping"},
     {"weights for fewer ids", .tensors = {{"embeddings", "F32", VOCAB, DIM}, {"weights", "F32", VOCAB - 1, 0}},
-     .status = INLAY_FILE_ERROR_SHAPE, .name = "weights", .says = "it has 19 elements, and embeddings has 20"},
+     .status = INLAY_FILE_ERROR_SHAPE, .name = "weights", .says = "it has 19 elements, but embeddings has 20"},
     {"weights for fewer ids than are mapped",
      .tensors = {{"embeddings", "F32", VOCAB, DIM}, {"mapping", "I32", 30, 0}, {"weights", "F64", VOCAB, 0}},
      .status = INLAY_FILE_ERROR_SHAPE, .name = "weights", .says = "mapping has 30"},
@@ -290,7 +290,7 @@ START_TEST(names_of_families)
     size_t count = 0;
     for (const char *name; (name = inlay_file_model_at(count)) != NULL; count++)
         for (size_t i = 0; i < count; i++)
-            EXPECT(strcmp(name, inlay_file_model_at(i)) != 0, "%s is there twice", name);
+            EXPECT(strcmp(name, inlay_file_model_at(i)) != 0, "%s occurs twice", name);
     EXPECT(count >= 16 && inlay_file_model_at(count + 1) == NULL, "%zu families", count);
 }
 END_TEST

@@ -70,15 +70,15 @@ START_TEST(other_formats_are_named)
     } others[] = {
 #define OTHER(name, bytes, message) {name, bytes, sizeof(bytes) - 1, message}
 #define ZIP(length) "PK\x03\x04\x14\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" length "\0\0\0"
-        OTHER("x.npz", ZIP("\x05") "a.npy\0\0\0", "an .npz archive of NumPy: save the array"),
+        OTHER("x.npz", ZIP("\x05") "a.npy\0\0\0", "an .npz archive of NumPy"),
         OTHER("x.npz", ZIP("\x00") "a.npy\0\0\0", "a zip archive: unpack it"),
         OTHER("x.npz", ZIP("\xff") "a.npy\0\0\0", "a zip archive: unpack it"),
-        OTHER("x", ZIP("\x0d") "metadata.json", "a model of Keras"),
-        OTHER("x.keras", ZIP("\x0b") "config.json{}", "a model of Keras"),
-        OTHER("x", ZIP("\x10") "archive/data.pklX", "a pickle of PyTorch"),
-        OTHER("x.pt", ZIP("\x10") "archive/version_", "a pickle of PyTorch"),
+        OTHER("x", ZIP("\x0d") "metadata.json", "a Keras model"),
+        OTHER("x.keras", ZIP("\x0b") "config.json{}", "a Keras model"),
+        OTHER("x", ZIP("\x10") "archive/data.pklX", "a PyTorch pickle"),
+        OTHER("x.pt", ZIP("\x10") "archive/version_", "a PyTorch pickle"),
         OTHER("x.docx", ZIP("\x0b") "_rels/.rels", "a zip archive: unpack it"),
-        OTHER("x.pkl", "\x80\x05\x95\0\0\0\0\0\0\0\0", "a pickle of PyTorch"),
+        OTHER("x.pkl", "\x80\x05\x95\0\0\0\0\0\0\0\0", "a PyTorch pickle"),
         OTHER("x.h5", "\x89HDF\r\n\x1a\n\0\0\0\0", "HDF5"),
         OTHER("x.gz", "\x1f\x8b\x08\0\0\0\0\0\0\x03", "compressed by gzip"),
         OTHER("x.zst", "\x28\xb5\x2f\xfd\x04\0\0\0\0\0", "compressed by zstd"),
@@ -86,8 +86,8 @@ START_TEST(other_formats_are_named)
         OTHER("x.bin", "lmgg\x03\0\0\0\0\0\0\0", "GGML, the format before GGUF"),
         OTHER("x.gguf", "FUGG\x03\0\0\0\0\0\0\0", "it does not begin with the bytes GGUF"),
         OTHER("x.gguf", "\0\0\0\0\x03\0\0\0\0\0\0\0", "it does not begin with the bytes GGUF"),
-        OTHER("x.safetensors", "<!DOCTYPE html>", "a web page and no model"),
-        OTHER("x.safetensors", "<html><head>", "a web page and no model"),
+        OTHER("x.safetensors", "<!DOCTYPE html>", "a web page, not a model"),
+        OTHER("x.safetensors", "<html><head>", "a web page, not a model"),
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         expect_refused(write_bytes(others[i].name, others[i].bytes, others[i].size), INLAY_FILE_ERROR_KIND, "",
@@ -206,11 +206,12 @@ START_TEST(npy_files)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': ((1,), 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-1, 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), } x", 4, INLAY_FILE_ERROR_SYNTAX, "goes on"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), } x", 4, INLAY_FILE_ERROR_SYNTAX, "continues"},
         {"{'descr': '<f4', 'fortran_order': False, }", 4, INLAY_FILE_ERROR_SYNTAX, "lacks"},
         {"{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", 4, INLAY_FILE_ERROR_DUPLICATE,
          "twice"},
-        {"{'descr': '<f4', 'x': 1, 'fortran_order': False, 'shape': (1, 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "besides"},
+        {"{'descr': '<f4', 'x': 1, 'fortran_order': False, 'shape': (1, 1), }", 4, INLAY_FILE_ERROR_SYNTAX,
+         "other than"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1)", 4, INLAY_FILE_ERROR_SYNTAX, "dictionary"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4, INLAY_FILE_ERROR_SHAPE,
          "9 dimensions"},
@@ -268,13 +269,13 @@ START_TEST(directories)
     write_text("config.json", "{\"a\": 1}");
     write_text(".hidden.safetensors", "");
     write_text("flax_model.msgpack", "");
-    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "",
-                   "no .safetensors, .gguf or .npy file; flax_model.msgpack is "
-                   "not read: convert it to safetensors");
+    expect_refused(
+        folder(), INLAY_FILE_ERROR_MISSING, "",
+        "no .safetensors, .gguf or .npy file; flax_model.msgpack is not supported: convert it to safetensors");
     write_text("training_args.bin", "");
     write_text("pytorch_model.bin", "");
     write_text("rng_state.bin", "");
-    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "; pytorch_model.bin: it looks like a pickle of PyTorch");
+    expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "; pytorch_model.bin: it looks like a PyTorch pickle");
     remove(path_of(".hidden.safetensors"));
     write_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), }", 4);
     inlay_file *file = open_good(folder());
@@ -318,7 +319,7 @@ START_TEST(directories)
         char text[64];
         snprintf(text, sizeof text, "{\"transformers_weights\": \"%s\"}", ways_out[i]);
         write_text("config.json", text);
-        expect_refused(folder(), INLAY_FILE_ERROR_SYNTAX, "config.transformers_weights", "no name of a file");
+        expect_refused(folder(), INLAY_FILE_ERROR_SYNTAX, "config.transformers_weights", "not the name of a file");
     }
     write_text("config.json", "{\"transformers_weights\": null}");
     remove(path_of("model.safetensors"));
@@ -352,18 +353,16 @@ START_TEST(parts_of_a_model)
     inlay_file_table table;
     EXPECT(inlay_file_get_table(file, "a", &table, NULL) == INLAY_FILE_OK, "the table that is there");
     expect_no_table(file, "b", INLAY_FILE_ERROR_MISSING,
-                    "model-00001-of-00003.safetensors: b: the index says that this "
-                    "file holds it, and the file does not");
-    expect_no_table(file, "c", INLAY_FILE_ERROR_MISSING, "and the file is a Git LFS pointer: run git lfs pull");
+                    "model-00001-of-00003.safetensors: b: the index places it in this file, which lacks it");
+    expect_no_table(file, "c", INLAY_FILE_ERROR_MISSING, "which is a Git LFS pointer: run git lfs pull");
     expect_no_table(file, "d", INLAY_FILE_ERROR_MISSING,
-                    "model-00003-of-00003.safetensors: d: the index says that this "
-                    "file holds it, and the file is missing");
+                    "model-00003-of-00003.safetensors: d: the index places it in this file, which is missing");
     inlay_file_close(file);
-    /* A tensor in another file than the index says is listed, and makes no table. */
+    /* A tensor in another file than the index says is listed, but makes no table. */
     write_blob("model-00002-of-00003.safetensors", one_tensor("e", 3));
     file = open_good(folder());
     EXPECT(inlay_file_tensor_count(file) == 2 && inlay_file_find_tensor(file, "e") != NULL, "two tensors");
-    expect_no_table(file, "e", INLAY_FILE_ERROR_MISSING, "e: the index says that this file holds it");
+    expect_no_table(file, "e", INLAY_FILE_ERROR_MISSING, "e: the index places it in this file");
     inlay_file_close(file);
     /* A single file that has all tensors is named, and none that has not. */
     struct blob blob = blob_safetensors(
@@ -384,8 +383,7 @@ START_TEST(parts_of_a_model)
     expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "a", "is missing; open whole.safetensors");
     remove(path_of("whole.safetensors"));
     expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "a",
-                   "model-00001-of-00003.safetensors: a: the index says that "
-                   "this file holds it, and the file is missing");
+                   "model-00001-of-00003.safetensors: a: the index places it in this file, which is missing");
 }
 END_TEST
 
@@ -395,9 +393,9 @@ START_TEST(tensors_of_missing_files)
     static const struct {
         const char *tensor, *missing, *message; /* message null: the layer is made */
     } models[] = {
-        {"t.0.weight", "t.1.weight", "t.1.weight: the index says"},
-        {"t.0.weight", "t.weight_scale", "t.weight_scale: the index says"},
-        {"t.0.weight", "t.0.weight_zero_point", "t.0.weight_zero_point: the index says"},
+        {"t.0.weight", "t.1.weight", "t.1.weight: the index places it"},
+        {"t.0.weight", "t.weight_scale", "t.weight_scale: the index places it"},
+        {"t.0.weight", "t.0.weight_zero_point", "t.0.weight_zero_point: the index places it"},
         {"t.0.weight", "t.0.SCB", "t.0.SCB: it may change the rows of t.0.weight"},
         {"t.0.weight", "u.0.weight", NULL},
     };
@@ -492,14 +490,22 @@ START_TEST(indexes)
     refuse_index("{\"weight_map\":{\"a\":\"1.safetensors\",\"x\":\"3.safetensors\"}}", INLAY_FILE_ERROR_DUPLICATE, "a",
                  "two tensors");
     refuse_index("{\"weight_map\":{\"a\":\"4.safetensors\"}}", INLAY_FILE_ERROR_MISSING, "a",
-                 "4.safetensors: a: the index says that this file holds it, and the file is missing");
+                 "4.safetensors: a: the index places it in this file, which is missing");
+    struct blob many = {NULL, 0, 0};
+    blob_add(&many, "{\"weight_map\":{\"\":\"\"", 20);
+    for (int i = 0; i < 1 << 20; i++)
+        blob_add(&many, ",\"\":\"\"", 6);
+    blob_add(&many, "}}", 2);
+    inlay_file_error error;
+    EXPECT(inlay_file_open(write_blob("many.index.json", many), NULL, &file, &error) == INLAY_FILE_ERROR_LIMIT, "%s",
+           error.message);
     refuse_index(LFS_POINTER, INLAY_FILE_ERROR_MISSING, "", "m.index.json: it is a Git LFS pointer");
     static const char *const ways_out[] = {
         "../1.safetensors", "/etc/passwd", "..", ".", "", "x/1.safetensors", "\\u002e\\u002e/1.safetensors"};
     for (size_t i = 0; i < sizeof ways_out / sizeof *ways_out; i++) {
         char text[128];
         snprintf(text, sizeof text, "{\"weight_map\":{\"a\":\"%s\"}}", ways_out[i]);
-        refuse_index(text, INLAY_FILE_ERROR_SYNTAX, "a", "no name in the directory");
+        refuse_index(text, INLAY_FILE_ERROR_SYNTAX, "a", "not a plain name in the directory");
     }
 }
 END_TEST
@@ -545,14 +551,14 @@ START_TEST(split_models)
     write_part(names[1], 0, 3, "a", 3);
     expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.no", "part 2 of 3");
     write_part(names[1], 1, 2, "a", 3);
-    expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.no", "split.count 2");
+    expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.no", "split.count is 2");
     write_blob(names[1], one_tensor("a", 3));
     expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.no", "split.no is -1");
     write_part(names[1], 1, 3, "c", 3);
     expect_refused(first, INLAY_FILE_ERROR_DUPLICATE, "c", "two tensors");
     write_part(names[1], 1, 3, "a", 3);
     write_part(names[0], 0, 3, "c", 4);
-    expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.tensors.count", "it is 4, and the parts have 3");
+    expect_refused(first, INLAY_FILE_ERROR_MISSING, "split.tensors.count", "it is 4, but the parts have 3");
     write_part(names[0], 0, 3, "c", 3);
     remove(path_of(names[2]));
     expect_refused(first, INLAY_FILE_ERROR_SYSTEM, "", "m-00003-of-00003.gguf: cannot open it");
@@ -687,7 +693,7 @@ START_TEST(broken_settings)
     for (int i = 0; used < 1 << 14; i++)
         used += (size_t)sprintf(deep + used, "\"%d\":1,", i);
     write_text("config.json", deep);
-    expect_refused(folder(), INLAY_FILE_ERROR_LIMIT, "", "too long together");
+    expect_refused(folder(), INLAY_FILE_ERROR_LIMIT, "", "together are too long");
     free(deep);
     int file = open(path_of("config.json"), O_WRONLY);
     ck_assert_int_eq(ftruncate(file, (16 << 20) + 1), 0);

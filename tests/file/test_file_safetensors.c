@@ -25,8 +25,8 @@ static const struct {
     {"\v{}", 0, INLAY_FILE_ERROR_SYNTAX, "", "an object is expected"},
     {"\xef\xbb\xbf{}", 0, INLAY_FILE_ERROR_SYNTAX, "", "an object is expected"},
     {"{", 0, INLAY_FILE_ERROR_SYNTAX, "", "at byte 1"},
-    {"{}x", 0, INLAY_FILE_ERROR_SYNTAX, "", "something follows the end at byte 2"},
-    {"{}{}", 0, INLAY_FILE_ERROR_SYNTAX, "", "something follows"},
+    {"{}x", 0, INLAY_FILE_ERROR_SYNTAX, "", "text follows the end at byte 2"},
+    {"{}{}", 0, INLAY_FILE_ERROR_SYNTAX, "", "text follows"},
     {"{,}", 0, INLAY_FILE_ERROR_SYNTAX, "", "a string is expected"},
     {"{\"a\"}", 0, INLAY_FILE_ERROR_SYNTAX, "", "a colon is expected"},
     {"{\"a\":}", 0, INLAY_FILE_ERROR_SYNTAX, "a", "an object is expected"},
@@ -41,7 +41,7 @@ static const struct {
     {"{\"a\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4, INLAY_FILE_ERROR_SYNTAX, "a", "lacks"},
     {"{\"a\":[\"F32\",[2,2],[0,16]]}", 16, INLAY_FILE_ERROR_SYNTAX, "a", "an object is expected"},
     /* Strings. */
-    {"{\"a", 0, INLAY_FILE_ERROR_SYNTAX, "", "a string does not end"},
+    {"{\"a", 0, INLAY_FILE_ERROR_SYNTAX, "", "a string is not terminated"},
     {"{\"a\n\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "a control character at byte 3"},
     {"{\"\xff\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "a string is not UTF-8 at byte 2"},
     {"{\"\xc0\xaf\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
@@ -52,16 +52,16 @@ static const struct {
     {"{\"\xf5\x80\x80\x80\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
     {"{\"\xc3\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
     {"{\"\xe2\x82\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
-    {"{\"\\u0000\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "an escape that is not allowed"},
-    {"{\"\\ud800\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
-    {"{\"\\udc00\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
-    {"{\"\\ud800\\u0041\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
-    {"{\"\\ud800\\ue000\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
-    {"{\"\\ud800", 0, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
-    {"{\"\\u12g4\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
-    {"{\"\\x41\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
-    {"{\"\\", 0, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
-    {"{\"\\u123", 0, INLAY_FILE_ERROR_SYNTAX, "", "an escape"},
+    {"{\"\\u0000\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "a string has an invalid escape"},
+    {"{\"\\ud800\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
+    {"{\"\\udc00\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
+    {"{\"\\ud800\\u0041\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
+    {"{\"\\ud800\\ue000\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
+    {"{\"\\ud800", 0, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
+    {"{\"\\u12g4\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
+    {"{\"\\x41\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
+    {"{\"\\", 0, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
+    {"{\"\\u123", 0, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
     /* Duplicate names and keys. */
     {"{\"a\":{" F32_4 "},\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[16,20]}}", 20,
      INLAY_FILE_ERROR_DUPLICATE, "a", "two tensors have this name"},
@@ -72,6 +72,8 @@ static const struct {
     {"{\"a\":{" F32_4 ",\"data_offsets\":[0,16]}}", 16, INLAY_FILE_ERROR_DUPLICATE, "a", "twice"},
     {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, INLAY_FILE_ERROR_DUPLICATE, "__metadata__", "twice"},
     {"{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}", 0, INLAY_FILE_ERROR_DUPLICATE, "k", "twice"},
+    {"{\"__metadata__\":{\"\\ud83d\\ude00\":\"1\",\"\xf0\x9f\x98\x80\":\"2\"}}", 0, INLAY_FILE_ERROR_DUPLICATE, "????",
+     "twice"},
     /* Metadata that are no strings. */
     {"{\"__metadata__\":{\"k\":1}}", 0, INLAY_FILE_ERROR_SYNTAX, "__metadata__", "a string is expected"},
     {"{\"__metadata__\":{\"k\":null}}", 0, INLAY_FILE_ERROR_SYNTAX, "__metadata__", "a string is expected"},
@@ -105,7 +107,7 @@ static const struct {
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4, INLAY_FILE_ERROR_RANGE, "a", "[4, 0]"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 3, INLAY_FILE_ERROR_RANGE, "a", "3 bytes"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,9223372036854775807]}}", 4, INLAY_FILE_ERROR_RANGE,
-     "a", "do not lie in"},
+     "a", "are outside"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4, INLAY_FILE_ERROR_RANGE, "a", "8 bytes"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,0]}}", 0, INLAY_FILE_ERROR_RANGE, "a", "4 bytes"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2147483648,2147483648,4],\"data_offsets\":[0,0]}}", 0,
@@ -122,8 +124,8 @@ static const struct {
      2, INLAY_FILE_ERROR_RANGE, "b", "before byte"},
     {"{\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[3,5]},"
      "\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]}}",
-     5, INLAY_FILE_ERROR_RANGE, "b", "behind byte"},
-    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}", 3, INLAY_FILE_ERROR_RANGE, "a", "behind byte"},
+     5, INLAY_FILE_ERROR_RANGE, "b", "after byte"},
+    {"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}", 3, INLAY_FILE_ERROR_RANGE, "a", "after byte"},
     /* Types. */
     {"{\"a\":{\"dtype\":\"F33\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0, INLAY_FILE_ERROR_TYPE, "a", "dtype"},
     {"{\"a\":{\"dtype\":\"f32\",\"shape\":[0],\"data_offsets\":[0,0]}}", 0, INLAY_FILE_ERROR_TYPE, "a", "dtype"},
@@ -189,7 +191,8 @@ START_TEST(long_headers_are_cheap)
     expect_refused(write_blob("a.safetensors", blob_safetensors(header, 0)), INLAY_FILE_ERROR_LIMIT, "a", "2^63");
     memset(header, 'x', LONG);
     memcpy(header, "{\"", 2);
-    expect_refused(write_blob("a.safetensors", blob_safetensors(header, 0)), INLAY_FILE_ERROR_SYNTAX, "", "not end");
+    expect_refused(write_blob("a.safetensors", blob_safetensors(header, 0)), INLAY_FILE_ERROR_SYNTAX, "",
+                   "not terminated");
     /* A name of 256 KiB: the message has its beginning. */
     memset(header + (LONG >> 2), ' ', LONG - (LONG >> 2));
     memcpy(header + (LONG >> 2), "\":{}}", 5);
@@ -205,7 +208,8 @@ START_TEST(tensors_and_metadata_are_listed)
         "a.safetensors",
         blob_safetensors(
             " \t\r\n{ \"__metadata__\" : { \"format\" : \"pt\" , \"\\u00e9\" : \"\\\"\\n\\ud83d\\ude00\" } ,\n"
-            "\"b\":{\"shape\":[ ],\"dtype\":\"F64\",\"data_offsets\":[16,24],\"new\":[{\"x\":null},1e5]},"
+            "\"b\":{\"shape\":[ "
+            "],\"dtype\":\"F64\",\"data_offsets\":[16,24],\"shap\":0,\"shapes\":0,\"new\":[{\"x\":null},1e5]},"
             "\"a/\\u00e9\":{" F32_4 "},"
             "\"empty\":{\"dtype\":\"BF16\",\"shape\":[5,0,9223372036854775807],\"data_offsets\":[16,16]},"
             "\"four\":{\"dtype\":\"F4\",\"shape\":[3,2],\"data_offsets\":[24,27]}} \n",

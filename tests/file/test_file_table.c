@@ -12,10 +12,12 @@
 
 /* Adds a tensor [rows, columns], or [rows] if columns is 0, or of one number if both are. */
 static void add(struct safetensors *model, const char *name, const char *type, size_t rows, size_t columns,
-                const void *bytes, size_t size)
+                const void *bytes)
 {
-    safetensors_add(model,
-                    &(struct model_tensor){name, type, columns > 0 ? 2 : rows > 0, {rows, columns}, bytes, size});
+    const size_t count = columns > 0 ? rows * columns : rows > 0 ? rows : 1;
+    safetensors_add(
+        model, &(struct model_tensor){
+                   name, type, columns > 0 ? 2 : rows > 0, {rows, columns}, bytes, count * model_type_bytes(type)});
 }
 
 /* Adds rows of 8-bit elements that count up from `first`. */
@@ -25,7 +27,7 @@ static void add_bytes(struct safetensors *model, const char *name, const char *t
     struct blob blob = {NULL, 0, 0};
     for (size_t i = 0; i < rows * columns; i++)
         blob_number(&blob, first + i, 1);
-    add(model, name, type, rows, columns, blob.bytes, blob.size);
+    add(model, name, type, rows, columns, blob.bytes);
     blob_free(&blob);
 }
 
@@ -58,12 +60,12 @@ static void expect_element(const inlay_file_table *table, size_t row, size_t col
 START_TEST(tensors_that_are_no_tables)
 {
     struct safetensors model = {{0}, {0}};
-    add(&model, "scalar", "F32", 0, 0, "\0\0\0", 4);
-    add(&model, "list", "F32", 2, 0, "\0\0\0\0\0\0\0", 8);
+    add(&model, "scalar", "F32", 0, 0, "\0\0\0");
+    add(&model, "list", "F32", 2, 0, "\0\0\0\0\0\0\0");
     safetensors_add(&model, &(struct model_tensor){"narrow", "F32", 2, {5, 0}, "", 0});
-    add(&model, "bytes", "U8", 2, 2, "\0\0\0", 4);
+    add(&model, "bytes", "U8", 2, 2, "\0\0\0");
     inlay_file *file = open_model(&model);
-    expect_no_table(file, "scalar", INLAY_FILE_ERROR_SHAPE, "scalar: it has not 2 dimensions");
+    expect_no_table(file, "scalar", INLAY_FILE_ERROR_SHAPE, "scalar: a table needs 2 dimensions");
     expect_no_table(file, "list", INLAY_FILE_ERROR_SHAPE, "2 dimensions");
     expect_no_table(file, "narrow", INLAY_FILE_ERROR_SHAPE, "second dimension");
     expect_no_table(file, "bytes", INLAY_FILE_ERROR_TYPE, "U8");
@@ -82,16 +84,16 @@ START_TEST(plain_tables)
     static const float floats[] = {1.5F, -2, 3, 4, 5, 6};
     static const uint16_t halves[] = {0x3c00, 0x4000}, upper[] = {0x3f80, 0x4000};
     struct safetensors model = {{0}, {0}};
-    add(&model, "f32.weight", "F32", 2, 3, floats, sizeof floats);
-    add(&model, "f32.input_scale", "F32", 0, 0, floats, 4); /* of what goes into a module */
-    add(&model, "f32_other.scale", "F32", 0, 0, floats, 4);
-    add(&model, "scale", "F32", 0, 0, floats, 4);
-    add(&model, "f16", "F16", 1, 2, halves, sizeof halves);
-    add(&model, "bf16", "BF16", 2, 1, upper, sizeof upper);
+    add(&model, "f32.weight", "F32", 2, 3, floats);
+    add(&model, "f32.input_scale", "F32", 0, 0, floats); /* of what goes into a module */
+    add(&model, "f32_other.scale", "F32", 0, 0, floats);
+    add(&model, "scale", "F32", 0, 0, floats);
+    add(&model, "f16", "F16", 1, 2, halves);
+    add(&model, "bf16", "BF16", 2, 1, upper);
     add_bytes(&model, "i8.weight", "I8", 2, 2, 254);
     add_bytes(&model, "e4m3.weight", "F8_E4M3", 2, 2, 0x38);
-    add(&model, "i8.scale", "F32", 0, 0, &(float){1}, 4);
-    add(&model, "e4m3.scale", "F32", 0, 0, &(float){1}, 4);
+    add(&model, "i8.scale", "F32", 0, 0, &(float){1});
+    add(&model, "e4m3.scale", "F32", 0, 0, &(float){1});
     inlay_file *file = open_model(&model);
     inlay_file_table table = table_of(file, "f32.weight");
     EXPECT(table.view.rows == 2 && table.view.dim == 3 && table.view.type == INLAY_F32 && table.scale == 1, "f32");
@@ -114,13 +116,13 @@ END_TEST
 
 /* A table [2, 32] of ones in FP8, or of bytes 0x38 in int8, and its scales under that name. */
 static inlay_file *with_scales(const char *type, const char *scale_name, const char *scale_type, size_t rows,
-                               size_t columns, const void *scales, size_t bytes)
+                               size_t columns, const void *scales)
 {
     unsigned char ones[64];
     memset(ones, 0x38, sizeof ones);
     struct safetensors model = {{0}, {0}};
-    add(&model, "t.weight", type, 2, 32, ones, sizeof ones);
-    add(&model, scale_name, scale_type, rows, columns, scales, bytes);
+    add(&model, "t.weight", type, 2, 32, ones);
+    add(&model, scale_name, scale_type, rows, columns, scales);
     return open_model(&model);
 }
 
@@ -133,37 +135,33 @@ START_TEST(scales_have_several_names_and_shapes)
         const char *name, *type;
         size_t rows, columns;
         const void *scales;
-        size_t bytes;
         float first, second; /* of the rows */
     } good[] = {
-        {"t.scale", "F32", 2, 0, pair, 8, 0.5F, 3},
-        {"t.weight_scale", "F32", 2, 1, pair, 8, 0.5F, 3},
-        {"t.weight_scale_inv", "F32", 2, 1, pair, 8, 0.5F, 3},
-        {"t.weight_scale", "BF16", 2, 1, upper, 4, 0.5F, 3},
-        {"t.weight_scale", "F16", 2, 0, halves, 4, 0.5F, 3},
-        {"t.weight_scale", "F32", 0, 0, pair, 4, 0.5F, 0.5F},
-        {"t.scale", "BF16", 1, 0, upper, 2, 0.5F, 0.5F},
-        {"t.scale", "F16", 1, 1, halves, 2, 0.5F, 0.5F},
-        {"t.scale", "F8_E8M0", 2, 1, exponents, 2, 0.5F, 2},
-        {"t.weight_scale", "U8", 2, 1, exponents, 2, 0.5F, 2},
+        {"t.scale", "F32", 2, 0, pair, 0.5F, 3},
+        {"t.weight_scale", "F32", 2, 1, pair, 0.5F, 3},
+        {"t.weight_scale_inv", "F32", 2, 1, pair, 0.5F, 3},
+        {"t.weight_scale", "BF16", 2, 1, upper, 0.5F, 3},
+        {"t.weight_scale", "F16", 2, 0, halves, 0.5F, 3},
+        {"t.weight_scale", "F32", 0, 0, pair, 0.5F, 0.5F},
+        {"t.scale", "BF16", 1, 0, upper, 0.5F, 0.5F},
+        {"t.scale", "F16", 1, 1, halves, 0.5F, 0.5F},
+        {"t.scale", "F8_E8M0", 2, 1, exponents, 0.5F, 2},
+        {"t.weight_scale", "U8", 2, 1, exponents, 0.5F, 2},
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        inlay_file *file = with_scales("F8_E4M3", good[i].name, good[i].type, good[i].rows, good[i].columns,
-                                       good[i].scales, good[i].bytes);
-        inlay_file_table table = table_of(file, "t.weight");
-        bool exponent = good[i].bytes == 2 && good[i].rows == 2;
-        EXPECT(table.view.type == (exponent ? INLAY_E4M3_E8M0 : INLAY_E4M3), "%s: type %d", good[i].name,
-               table.view.type);
-        expect_element(&table, 0, 31, good[i].first);
-        expect_element(&table, 1, 0, good[i].second);
-        inlay_file_close(file);
-        if (exponent)
-            continue;
-        file =
-            with_scales("I8", good[i].name, good[i].type, good[i].rows, good[i].columns, good[i].scales, good[i].bytes);
-        table = table_of(file, "t.weight");
-        expect_element(&table, 1, 0, 56 * good[i].second);
-        inlay_file_close(file);
+        const bool exponent = good[i].scales == exponents;
+        for (int is_int8 = 0; is_int8 <= !exponent; is_int8++) {
+            inlay_file *file = with_scales(is_int8 ? "I8" : "F8_E4M3", good[i].name, good[i].type, good[i].rows,
+                                           good[i].columns, good[i].scales);
+            inlay_file_table table = table_of(file, "t.weight");
+            EXPECT(table.view.type == (is_int8    ? INLAY_I8
+                                       : exponent ? INLAY_E4M3_E8M0
+                                                  : INLAY_E4M3),
+                   "%s: type %d", good[i].name, table.view.type);
+            expect_element(&table, 0, 31, (is_int8 ? 56 : 1) * good[i].first);
+            expect_element(&table, 1, 0, (is_int8 ? 56 : 1) * good[i].second);
+            inlay_file_close(file);
+        }
     }
 }
 END_TEST
@@ -173,17 +171,16 @@ START_TEST(other_scales_are_refused)
     static const unsigned char bytes[64];
     static const struct {
         const char *table, *type;
-        size_t rows, columns, bytes;
+        size_t rows, columns;
     } bad[] = {
-        {"F8_E4M3", "F32", 3, 0, 12}, {"F8_E4M3", "F32", 1, 2, 8},     {"F8_E4M3", "F32", 2, 2, 16},
-        {"F8_E4M3", "F64", 2, 1, 16}, {"F8_E4M3", "F8_E8M0", 1, 2, 2}, {"F8_E4M3", "F8_E8M0", 2, 2, 4},
-        {"I8", "F8_E8M0", 2, 1, 2},   {"I8", "I8", 2, 1, 2},           {"F8_E4M3", "F8_E4M3", 2, 1, 2},
+        {"F8_E4M3", "F32", 3, 0}, {"F8_E4M3", "F32", 1, 2},     {"F8_E4M3", "F32", 2, 2},
+        {"F8_E4M3", "F64", 2, 1}, {"F8_E4M3", "F8_E8M0", 1, 2}, {"F8_E4M3", "F8_E8M0", 2, 2},
+        {"I8", "F8_E8M0", 2, 1},  {"I8", "I8", 2, 1},           {"F8_E4M3", "F8_E4M3", 2, 1},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        inlay_file *file =
-            with_scales(bad[i].table, "t.scale", bad[i].type, bad[i].rows, bad[i].columns, bytes, bad[i].bytes);
+        inlay_file *file = with_scales(bad[i].table, "t.scale", bad[i].type, bad[i].rows, bad[i].columns, bytes);
         expect_no_table(file, "t.weight", INLAY_FILE_ERROR_SHAPE,
-                        "t.scale: its shape and type are not those of scales");
+                        "t.scale: its shape and type do not match scales of the rows");
         inlay_file_close(file);
     }
 }
@@ -195,9 +192,9 @@ START_TEST(scales_of_plain_names)
     for (int both = 0; both <= 1; both++) {
         struct safetensors model = {{0}, {0}};
         add_bytes(&model, "table", "I8", 1, 2, 1);
-        add(&model, "table.scale", "F32", 1, 1, &(float){4}, 4);
+        add(&model, "table.scale", "F32", 1, 1, &(float){4});
         if (both)
-            add(&model, "table.weight_scale", "F32", 1, 1, &(float){8}, 4);
+            add(&model, "table.weight_scale", "F32", 1, 1, &(float){8});
         inlay_file *file = open_model(&model);
         if (both)
             expect_no_table(file, "table", INLAY_FILE_ERROR_TYPE,
@@ -237,8 +234,7 @@ START_TEST(tables_whose_scales_are_not_known)
          "no table can have its type, U8; next to it: weight.absmax"},
         {"a.t.W_q", "U8", "a.t.zero", INLAY_FILE_ERROR_TYPE, "next to it: zero"},
         {"a.t.weight", "F32", "a.t.weight_scale", INLAY_FILE_ERROR_TYPE,
-         "a.t.weight_scale: it may change the rows of "
-         "a.t.weight, and how is not known"},
+         "a.t.weight_scale: it may change the rows of a.t.weight in an unknown way"},
         {"a.t.weight", "F32", "a.t.SCB", INLAY_FILE_ERROR_TYPE, "a.t.SCB: it may"},
         {"a.t.weight", "F32", "a.t.weight.absmax", INLAY_FILE_ERROR_TYPE, "a.t.weight.absmax: it may"},
         {"a.t.weight", "F32", "a.t.biases", INLAY_FILE_ERROR_TYPE, "a.t.biases: it may"},
@@ -257,8 +253,8 @@ START_TEST(tables_whose_scales_are_not_known)
     static const unsigned char bytes[16];
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         struct safetensors model = {{0}, {0}};
-        add(&model, tables[i].rows, tables[i].type, 2, 2, bytes, strcmp(tables[i].type, "F32") == 0 ? 16 : 4);
-        add(&model, tables[i].other, "F32", 2, 0, bytes, 8);
+        add(&model, tables[i].rows, tables[i].type, 2, 2, bytes);
+        add(&model, tables[i].other, "F32", 2, 0, bytes);
         inlay_file *file = open_model(&model);
         if (tables[i].status == INLAY_FILE_OK)
             EXPECT(table_of(file, tables[i].rows).scale == 1, "%s", tables[i].rows);
@@ -268,14 +264,14 @@ START_TEST(tables_whose_scales_are_not_known)
     }
     /* Of a scale that is read, another one changes the rows too; and a list that is too long ends in dots. */
     struct safetensors model = {{0}, {0}};
-    add(&model, "a.t.weight", "I8", 2, 2, bytes, 4);
-    add(&model, "a.t.scale", "F32", 2, 0, bytes, 8);
-    add(&model, "a.t.weight_scale_2", "F32", 0, 0, bytes, 4);
-    add(&model, "b.t.weight", "I8", 2, 2, bytes, 4);
+    add(&model, "a.t.weight", "I8", 2, 2, bytes);
+    add(&model, "a.t.scale", "F32", 2, 0, bytes);
+    add(&model, "a.t.weight_scale_2", "F32", 0, 0, bytes);
+    add(&model, "b.t.weight", "I8", 2, 2, bytes);
     for (int i = 10; i < 60; i++) {
         char name[16];
         snprintf(name, sizeof name, "b.t.n%d", i);
-        add(&model, name, "F32", 0, 0, bytes, 4);
+        add(&model, name, "F32", 0, 0, bytes);
     }
     inlay_file *file = open_model(&model);
     expect_no_table(file, "a.t.weight", INLAY_FILE_ERROR_TYPE, "a.t.weight_scale_2: it may");
@@ -342,7 +338,7 @@ static void add_scales(struct safetensors *model, const struct compressed *table
             blob_number(&blob, bytes == 4 ? bits : strcmp(table->scale_type, "BF16") == 0 ? bits >> 16 : half, bytes);
         }
     add(model, "t.weight_scale", table->scale_type, table->single ? 1 : COMPRESSED_ROWS,
-        table->single ? 0 : table->groups, blob.bytes, blob.size);
+        table->single ? 0 : table->groups, blob.bytes);
     blob_free(&blob);
 }
 
@@ -357,10 +353,10 @@ static void add_zeros(struct safetensors *model, const struct compressed *table)
             else /* int8, of which packed ones have half of their range added */
                 blob_number(&blob, zero_of(table, row, group) - (table->bits > 0 ? 1u << (table->bits - 1) : 128), 1);
     if (table->single)
-        add(model, "t.weight_zero_point", "I8", 1, 0, blob.bytes, blob.size);
+        add(model, "t.weight_zero_point", "I8", 1, 0, blob.bytes);
     else
         add(model, "t.weight_zero_point", table->zeros == WORDS ? "I32" : "I8", (rows + step - 1) / step, table->groups,
-            blob.bytes, blob.size);
+            blob.bytes);
     blob_free(&blob);
 }
 
@@ -376,12 +372,12 @@ static inlay_file *compressed_file(const struct compressed *table)
             else
                 blob_number(&blob, number_of(table, row, column) - 128, 1);
     add(&model, table->bits > 0 ? "t.weight_packed" : "t.weight", table->bits > 0 ? "I32" : "I8", COMPRESSED_ROWS,
-        words, blob.bytes, blob.size);
+        words, blob.bytes);
     blob_free(&blob);
     blob_number(&shape, COMPRESSED_ROWS, 8);
     blob_number(&shape, table->columns, 8);
     if (table->bits > 0)
-        add(&model, "t.weight_shape", "I64", 2, 0, shape.bytes, shape.size);
+        add(&model, "t.weight_shape", "I64", 2, 0, shape.bytes);
     blob_free(&shape);
     add_scales(&model, table);
     if (table->zeros != NO_ZEROS)
@@ -435,8 +431,8 @@ START_TEST(zero_points_of_nothing)
     for (int i = 0; i < 2; i++) {
         struct safetensors model = {{0}, {0}};
         add_bytes(&model, "t.weight", i == 0 ? "I8" : "F8_E4M3", 2, 3, 0x30);
-        add(&model, "t.weight_scale", "F32", 1, 0, &scale, 4);
-        add(&model, "t.weight_zero_point", "I8", 1, 0, &zero, 1);
+        add(&model, "t.weight_scale", "F32", 1, 0, &scale);
+        add(&model, "t.weight_zero_point", "I8", 1, 0, &zero);
         inlay_file *file = open_model(&model);
         const inlay_file_table table = table_of(file, "t.weight");
         EXPECT(table.view.type == (i == 0 ? INLAY_I8 : INLAY_E4M3) && table.scale == 2, "type %d", table.view.type);
@@ -457,9 +453,9 @@ START_TEST(nvfp4_of_modelopt)
         for (int i = 0; i < 24; i++)
             data[row][i] = (unsigned char)(row == 0 ? (i * 2 % 16) | (i * 2 + 1) % 16 << 4 : 255 - i * 10);
     struct safetensors model = {{0}, {0}};
-    add(&model, "t.weight", "U8", 2, 24, data, sizeof data);
-    add(&model, "t.weight_scale", "F8_E4M3", 2, 3, scales, sizeof scales);
-    add(&model, "t.weight_scale_2", "F32", 0, 0, &factor, 4);
+    add(&model, "t.weight", "U8", 2, 24, data);
+    add(&model, "t.weight_scale", "F8_E4M3", 2, 3, scales);
+    add(&model, "t.weight_scale_2", "F32", 0, 0, &factor);
     inlay_file *file = open_model(&model);
     const inlay_file_table table = table_of(file, "t.weight");
     EXPECT(table.view.type == INLAY_E2M1_F32 && table.view.dim == 48 && table.scale == 1, "type %d", table.view.type);
@@ -472,112 +468,83 @@ START_TEST(nvfp4_of_modelopt)
 }
 END_TEST
 
-/* A tensor of a packed table of 2 rows and 64 columns in 4 bits, unless something else is said. */
-struct packed_tensor {
+/* A tensor whose bytes are 1, or those of a shape if it is I64. */
+struct part {
     const char *name, *type;
-    size_t rows, columns, bytes;
+    size_t rows, columns;
 };
 
-/* Adds a tensor whose bytes are 1, or those of a shape. */
-static void add_packed(struct safetensors *model, const struct packed_tensor *tensor, const int64_t shape[2])
+static void add_part(struct safetensors *model, const struct part *part, const int64_t shape[2])
 {
     unsigned char bytes[1024];
     memset(bytes, 1, sizeof bytes);
-    if (strcmp(tensor->type, "I64") == 0)
+    if (strcmp(part->type, "I64") == 0)
         memcpy(bytes, shape, 2 * sizeof *shape);
-    add(model, tensor->name, tensor->type, tensor->rows, tensor->columns, bytes, tensor->bytes);
+    add(model, part->name, part->type, part->rows, part->columns, bytes);
 }
 
-START_TEST(packed_tables_that_are_refused)
+static void refuse_parts(const struct part parts[4], const int64_t shape[2], inlay_file_status status,
+                         const char *message)
 {
-    const struct packed_tensor rows = {"t.weight_packed", "I32", 2, 8, 64}, shape = {"t.weight_shape", "I64", 2, 0, 16},
-                               scales = {"t.weight_scale", "F32", 2, 2, 16};
-    const struct {
-        struct packed_tensor tensors[4];
-        int64_t shape[2];
-        inlay_file_status status;
-        const char *says;
-    } bad[] = {
-        {{rows, shape}, {2, 64}, INLAY_FILE_ERROR_MISSING, "t.weight_packed: a packed table is of I32, and has"},
-        {{rows, scales}, {2, 64}, INLAY_FILE_ERROR_MISSING, "t.weight_packed: a packed table is of I32, and has"},
-        {{{"t.weight_packed", "U8", 2, 32, 64}, shape, scales}, {2, 64}, INLAY_FILE_ERROR_TYPE, "is of I32"},
-        {{{"t.weight_packed", "I32", 16, 0, 64}, shape, scales}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "2 dimensions"},
-        {{rows, shape, scales}, {3, 64}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
-        {{rows, shape, scales}, {2, 65}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
-        {{rows, shape, scales}, {2, 0}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
-        {{rows, shape, scales}, {2, -64}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
-        {{rows, shape, scales}, {2, INT64_MAX}, INLAY_FILE_ERROR_SHAPE, "t.weight_shape: it is not the shape"},
-        {{rows, shape, scales}, {2, 80}, INLAY_FILE_ERROR_SHAPE, "in numbers of 4 or 8 bits"}, /* of 3 bits */
-        {{rows, {"t.weight_shape", "I64", 1, 0, 8}, scales}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "it is not the shape"},
-        {{rows, {"t.weight_shape", "I32", 2, 0, 8}, scales}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "it is not the shape"},
-        {{rows, shape, {"t.weight_scale", "F32", 3, 2, 24}}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "scales of groups"},
-        {{rows, shape, {"t.weight_scale", "F8_E4M3", 2, 2, 4}}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "scales of groups"},
-        {{rows, shape, {"t.weight_scale", "F32", 2, 3, 24}},
-         {2, 64},
-         INLAY_FILE_ERROR_SHAPE,
-         "its 3 groups do not divide"},
-        {{rows, shape, {"t.weight_scale", "F32", 2, 4, 32}}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "groups of 16 columns"},
-        {{rows, shape, scales, {"t.weight_zero_point", "I32", 2, 2, 16}},
-         {2, 64},
-         INLAY_FILE_ERROR_SHAPE,
-         "zero points"},
-        {{rows, shape, scales, {"t.weight_zero_point", "I32", 1, 1, 4}},
-         {2, 64},
-         INLAY_FILE_ERROR_SHAPE,
-         "zero points"},
-        {{rows, shape, scales, {"t.weight_zero_point", "I8", 1, 0, 1}}, {2, 64}, INLAY_FILE_ERROR_SHAPE, "zero points"},
-        {{rows, shape, scales, {"t.weight_zero_point", "F32", 2, 2, 16}},
-         {2, 64},
-         INLAY_FILE_ERROR_SHAPE,
-         "zero points"},
-        {{rows, shape, scales, {"t.weight_g_idx", "I32", 64, 0, 256}}, {2, 64}, INLAY_FILE_ERROR_TYPE, "another order"},
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct safetensors model = {{0}, {0}};
-        for (size_t k = 0; k < 4 && bad[i].tensors[k].name != NULL; k++)
-            add_packed(&model, &bad[i].tensors[k], bad[i].shape);
-        inlay_file *file = open_model(&model);
-        expect_no_table(file, "t.weight_packed", bad[i].status, bad[i].says);
-        inlay_file_close(file);
-    }
+    struct safetensors model = {{0}, {0}};
+    for (size_t k = 0; k < 4 && parts[k].name != NULL; k++)
+        add_part(&model, &parts[k], shape);
+    inlay_file *file = open_model(&model);
+    expect_no_table(file, parts[0].name, status, message);
+    inlay_file_close(file);
 }
-END_TEST
 
 START_TEST(quantized_tables_that_are_refused)
 {
-    const struct packed_tensor nvfp4 = {"t.weight", "U8", 2, 16, 32}, i8 = {"t.weight", "I8", 2, 64, 128},
-                               factor = {"t.weight_scale_2", "F32", 1, 0, 4};
+    enum { MISSING = INLAY_FILE_ERROR_MISSING, TYPE = INLAY_FILE_ERROR_TYPE, SHAPE = INLAY_FILE_ERROR_SHAPE };
+    const struct part packed = {"t.weight_packed", "I32", 2, 8}, shape = {"t.weight_shape", "I64", 2, 0},
+                      scales = {"t.weight_scale", "F32", 2, 2}, nvfp4 = {"t.weight", "U8", 2, 16},
+                      i8 = {"t.weight", "I8", 2, 64}, factor = {"t.weight_scale_2", "F32", 1, 0};
     const struct {
-        struct packed_tensor tensors[3];
-        const char *says;
+        struct part parts[4];
+        int status;
+        const char *message;
     } bad[] = {
-        {{nvfp4, factor}, "t.weight: NVFP4 has a .weight_scale of F8_E4M3"},
-        {{nvfp4, factor, {"t.weight_scale", "F8_E4M3", 2, 1, 2}}, "t.weight: NVFP4 has"},
-        {{nvfp4, factor, {"t.weight_scale", "F8_E4M3", 4, 0, 4}}, "t.weight: NVFP4 has"},
-        {{nvfp4, factor, {"t.weight_scale", "F32", 2, 2, 16}}, "t.weight: NVFP4 has"},
-        {{nvfp4, {"t.weight_scale_2", "F32", 2, 0, 8}, {"t.weight_scale", "F8_E4M3", 2, 2, 4}}, "that is one F32"},
-        {{nvfp4, {"t.weight_scale_2", "BF16", 1, 0, 2}, {"t.weight_scale", "F8_E4M3", 2, 2, 4}}, "that is one F32"},
-        {{{"t.weight", "U8", 2, 12, 24}, factor, {"t.weight_scale", "F8_E4M3", 2, 1, 2}}, "t.weight: NVFP4 has"},
-        {{i8, {"t.weight_scale", "F32", 2, 3, 24}}, "its 3 groups do not divide the 64 columns"},
-        {{i8, {"t.weight_scale", "F32", 3, 2, 24}}, "scales of groups"},
-        {{i8, {"t.weight_scale", "F32", 2, 1, 8}, {"t.weight_zero_point", "I8", 2, 2, 4}}, "zero points of the rows"},
-        {{i8, {"t.weight_scale", "F32", 2, 2, 16}, {"t.weight_zero_point", "I32", 1, 2, 8}}, "zero points of the rows"},
-        {{{"t.weight", "I8", 2, 40, 80}, {"t.weight_scale", "F32", 2, 1, 8}, {"t.weight_zero_point", "I8", 2, 1, 2}},
+        {{packed, shape}, MISSING, "t.weight_packed: a packed table is I32"},
+        {{packed, scales}, MISSING, "t.weight_packed: a packed table is I32"},
+        {{{"t.weight_packed", "U8", 2, 32}, shape, scales}, TYPE, "is I32"},
+        {{{"t.weight_packed", "I32", 16, 0}, shape, scales}, SHAPE, "2 dimensions"},
+        {{packed, {"t.weight_shape", "I64", 1, 0}, scales}, SHAPE, "it is not the shape"},
+        {{packed, {"t.weight_shape", "I32", 2, 0}, scales}, SHAPE, "it is not the shape"},
+        {{packed, shape, {"t.weight_scale", "F32", 3, 2}}, SHAPE, "scales of groups"},
+        {{packed, shape, {"t.weight_scale", "F8_E4M3", 2, 2}}, SHAPE, "scales of groups"},
+        {{packed, shape, {"t.weight_scale", "F32", 2, 3}}, SHAPE, "its 3 groups do not divide"},
+        {{packed, shape, {"t.weight_scale", "F32", 2, 4}}, SHAPE, "groups of 16 columns"},
+        {{packed, shape, scales, {"t.weight_zero_point", "I32", 2, 2}}, SHAPE, "zero points"},
+        {{packed, shape, scales, {"t.weight_zero_point", "I32", 1, 1}}, SHAPE, "zero points"},
+        {{packed, shape, scales, {"t.weight_zero_point", "I8", 1, 0}}, SHAPE, "zero points"},
+        {{packed, shape, scales, {"t.weight_zero_point", "F32", 2, 2}}, SHAPE, "zero points"},
+        {{packed, shape, scales, {"t.weight_g_idx", "I32", 64, 0}}, TYPE, "the order of .weight_g_idx"},
+        {{nvfp4, factor}, SHAPE, "t.weight: NVFP4 needs a .weight_scale of F8_E4M3"},
+        {{nvfp4, factor, {"t.weight_scale", "F8_E4M3", 2, 1}}, SHAPE, "t.weight: NVFP4 needs"},
+        {{nvfp4, factor, {"t.weight_scale", "F8_E4M3", 4, 0}}, SHAPE, "t.weight: NVFP4 needs"},
+        {{nvfp4, factor, {"t.weight_scale", "F32", 2, 2}}, SHAPE, "t.weight: NVFP4 needs"},
+        {{nvfp4, {"t.weight_scale_2", "F32", 2, 0}, {"t.weight_scale", "F8_E4M3", 2, 2}}, SHAPE, "of one F32"},
+        {{nvfp4, {"t.weight_scale_2", "BF16", 1, 0}, {"t.weight_scale", "F8_E4M3", 2, 2}}, SHAPE, "of one F32"},
+        {{{"t.weight", "U8", 2, 12}, factor, {"t.weight_scale", "F8_E4M3", 2, 1}}, SHAPE, "t.weight: NVFP4 needs"},
+        {{i8, {"t.weight_scale", "F32", 2, 3}}, SHAPE, "its 3 groups do not divide the 64 columns"},
+        {{i8, {"t.weight_scale", "F32", 3, 2}}, SHAPE, "scales of groups"},
+        {{i8, {"t.weight_scale", "F32", 2, 1}, {"t.weight_zero_point", "I8", 2, 2}}, SHAPE, "zero points"},
+        {{i8, scales, {"t.weight_zero_point", "I32", 1, 2}}, SHAPE, "zero points"},
+        {{{"t.weight", "I8", 2, 40}, {"t.weight_scale", "F32", 2, 1}, {"t.weight_zero_point", "I8", 2, 1}},
+         SHAPE,
          "groups of 40 columns"},
-        {{{"t.weight", "F8_E4M3", 2, 4, 8},
-          {"t.weight_scale", "F32", 1, 0, 4},
-          {"t.weight_zero_point", "F8_E4M3", 1, 0, 1}},
-         "no table of F8_E4M3 has zero points"},
+        {{{"t.weight", "F8_E4M3", 2, 4}, {"t.weight_scale", "F32", 1, 0}, {"t.weight_zero_point", "F8_E4M3", 1, 0}},
+         TYPE,
+         "F8_E4M3 tables have no zero points"},
     };
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct safetensors model = {{0}, {0}};
-        for (size_t k = 0; k < 3 && bad[i].tensors[k].name != NULL; k++)
-            add_packed(&model, &bad[i].tensors[k], NULL);
-        inlay_file *file = open_model(&model);
-        const bool of_type = i + 1 == sizeof bad / sizeof *bad;
-        expect_no_table(file, "t.weight", of_type ? INLAY_FILE_ERROR_TYPE : INLAY_FILE_ERROR_SHAPE, bad[i].says);
-        inlay_file_close(file);
-    }
+    static const int64_t good_shape[2] = {2, 64},
+                         shapes[][2] = {{3, 64}, {2, 65}, {2, 0}, {2, -64}, {2, INT64_MAX}, {2, 80}}; /* 80: 3 bits */
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse_parts(bad[i].parts, good_shape, (inlay_file_status)bad[i].status, bad[i].message);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        refuse_parts((const struct part[4]){packed, shape, scales}, shapes[i], INLAY_FILE_ERROR_SHAPE,
+                     "t.weight_shape: it is not the shape of the packed rows, in numbers of 4 or 8 bits");
 }
 END_TEST
 
@@ -591,10 +558,9 @@ START_TEST(layers_of_packed_tables)
         {"pack-quantized", INLAY_FILE_OK}, {"mixed-precision", INLAY_FILE_OK}, {"marlin-24", INLAY_FILE_ERROR_TYPE}};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct safetensors model = {{0}, {0}};
-        add_packed(&model, &(struct packed_tensor){"model.embed_tokens.weight_packed", "I32", 2, 8, 64}, NULL);
-        add_packed(&model, &(struct packed_tensor){"model.embed_tokens.weight_scale", "F32", 2, 2, 16}, NULL);
-        add_packed(&model, &(struct packed_tensor){"model.embed_tokens.weight_shape", "I64", 2, 0, 16},
-                   (const int64_t[]){2, 64});
+        add_part(&model, &(struct part){"model.embed_tokens.weight_packed", "I32", 2, 8}, NULL);
+        add_part(&model, &(struct part){"model.embed_tokens.weight_scale", "F32", 2, 2}, NULL);
+        add_part(&model, &(struct part){"model.embed_tokens.weight_shape", "I64", 2, 0}, (const int64_t[]){2, 64});
         char config[256];
         snprintf(config, sizeof config,
                  "{\"model_type\": \"llama\", \"hidden_size\": 64, \"quantization_config\": {\"quant_method\": "
@@ -634,10 +600,10 @@ START_TEST(packed_tables_join)
         for (int k = 0; k < 4; k++)
             snprintf(names[i][k], sizeof names[i][k], "t.%d.weight_%s", i, ends[k]);
         const float scales[4] = {1, 2, 3, (float)(4 + i)};
-        add_packed(&model, &(struct packed_tensor){names[i][0], "I32", 2, 8, 64}, shape);
-        add_packed(&model, &(struct packed_tensor){names[i][1], "I64", 2, 0, 16}, shape);
-        add(&model, names[i][2], "F32", 2, 2, scales, sizeof scales);
-        add(&model, names[i][3], "I32", 1, 2, (uint32_t[]){0x30, i == 0 ? 0x20 : 0x50}, 8);
+        add_part(&model, &(struct part){names[i][0], "I32", 2, 8}, shape);
+        add_part(&model, &(struct part){names[i][1], "I64", 2, 0}, shape);
+        add(&model, names[i][2], "F32", 2, 2, scales);
+        add(&model, names[i][3], "I32", 1, 2, (uint32_t[]){0x30, i == 0 ? 0x20 : 0x50});
     }
     inlay_file *file = open_model(&model);
     const inlay_file_table table = table_of(file, "t.*.weight_packed");
@@ -658,22 +624,14 @@ static void add_shard(struct safetensors *model, size_t number, const char *type
     unsigned char *bytes = malloc(rows * columns * 2 + 1);
     memset(bytes, 0x38 + (int)number % 8, rows * columns * 2);
     snprintf(name, sizeof name, "p.shard_%zu.weight", number);
-    add(model, name, type, rows, columns, bytes, rows * columns * (strcmp(type, "BF16") == 0 ? 2 : 1));
+    add(model, name, type, rows, columns, bytes);
     free(bytes);
 }
 
 /* Adds "p.scale": 1 for all shards. */
 static void add_shared_scale(struct safetensors *model)
 {
-    add(model, "p.scale", "F32", 0, 0, &(float){1}, 4);
-}
-
-static void add_shard_scale(struct safetensors *model, size_t number, const char *type, size_t rows, const void *scales,
-                            size_t bytes)
-{
-    char name[64];
-    snprintf(name, sizeof name, "p.shard_%zu.weight_scale", number);
-    add(model, name, type, rows, rows > 0 ? 1 : 0, scales, bytes);
+    add(model, "p.scale", "F32", 0, 0, &(float){1});
 }
 
 /* The value of byte 0x38 + n as FP8. */
@@ -704,9 +662,9 @@ START_TEST(patterns_join_tensors)
             expect_element(&table, first, 0, eighths(k));
             expect_element(&table, first + rows[i][k] - 1, 31, eighths(k));
         }
-        expect_no_table(file, "p.shard_*", INLAY_FILE_ERROR_MISSING, "no tensor of number 0");
-        expect_no_table(file, "*", INLAY_FILE_ERROR_MISSING, "no tensor of number 0");
-        expect_no_table(file, "p.*_*.weight", INLAY_FILE_ERROR_ARGUMENT, "one *, which stands");
+        expect_no_table(file, "p.shard_*", INLAY_FILE_ERROR_MISSING, "no tensor with number 0");
+        expect_no_table(file, "*", INLAY_FILE_ERROR_MISSING, "no tensor with number 0");
+        expect_no_table(file, "p.*_*.weight", INLAY_FILE_ERROR_ARGUMENT, "only one *");
         inlay_file_close(file);
     }
 }
@@ -724,7 +682,7 @@ START_TEST(numbers_begin_at_0_without_a_gap)
     model = (struct safetensors){{0}, {0}};
     add_shard(&model, 1, "F8_E4M3", 1, 32);
     file = open_model(&model);
-    expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_MISSING, "no tensor of number 0");
+    expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_MISSING, "no tensor with number 0");
     inlay_file_close(file);
 }
 END_TEST
@@ -756,86 +714,66 @@ END_TEST
 
 START_TEST(scales_of_several_tensors)
 {
-    static const float pair[] = {2, 4};
-    /* Of each row. */
-    struct safetensors model = {{0}, {0}};
-    for (size_t k = 0; k < 2; k++) {
-        add_shard(&model, k, "F8_E4M3", 2, 32);
-        add_shard_scale(&model, k, "F32", 2, pair, 8);
-    }
-    inlay_file *file = open_model(&model);
-    inlay_file_table table = table_of(file, "p.shard_*.weight");
-    expect_element(&table, 3, 0, 4 * eighths(1));
-    inlay_file_close(file);
-    /* Exponents. */
-    model = (struct safetensors){{0}, {0}};
-    for (size_t k = 0; k < 2; k++) {
-        add_shard(&model, k, "F8_E4M3", 2, 32);
-        add_shard_scale(&model, k, "F8_E8M0", 2, "\x7f\x80", 2);
-    }
-    file = open_model(&model);
-    table = table_of(file, "p.shard_*.weight");
-    EXPECT(table.view.type == INLAY_E4M3_E8M0, "exponents");
-    expect_element(&table, 3, 0, 2 * eighths(1));
-    inlay_file_close(file);
-    /* One number for each, which must be the same. */
-    for (int other = 0; other <= 1; other++) {
-        model = (struct safetensors){{0}, {0}};
+    static const float pair[] = {2, 4}, same[] = {2, 2, 2, 2}, four = 4;
+    static const unsigned char exponents[] = {0x7f, 0x80};
+    const struct {
+        const char *type; /* of two shards of 2 rows */
+        struct {
+            const char *type; /* null: none */
+            size_t rows;
+            const void *values;
+        } scales[2];        /* of each shard */
+        const char *shared; /* a scale named after the part before the star; null: none */
+        size_t shared_rows;
+        float factor; /* of the last row */
+        inlay_file_status status;
+        const char *message; /* if the shards don't join */
+    } cases[] = {
+        {"F8_E4M3", {{"F32", 2, pair}, {"F32", 2, pair}}, .factor = 4},
+        {"F8_E4M3", {{"F8_E8M0", 2, exponents}, {"F8_E8M0", 2, exponents}}, .factor = 2},
+        {"F8_E4M3", {{"F32", 0, pair}, {"F32", 0, pair}}, .factor = 2},
+        {"F8_E4M3", .shared = "p.weight_scale", .factor = 2},
+        {"F8_E4M3",
+         {{"F32", 0, pair}, {"F32", 0, &four}},
+         .status = INLAY_FILE_ERROR_SHAPE,
+         .message = "its scales do not match those"},
+        {"F8_E4M3",
+         {{"F32", 0, pair}, {"F32", 2, pair}},
+         .status = INLAY_FILE_ERROR_SHAPE,
+         .message = "its scales do not match those"},
+        {"F8_E4M3",
+         {{NULL}, {"F32", 2, pair}},
+         .status = INLAY_FILE_ERROR_TYPE,
+         .message = "p.shard_0.weight: there is no scale"},
+        {"F8_E4M3",
+         {{"F32", 2, pair}},
+         "p.scale",
+         .status = INLAY_FILE_ERROR_TYPE,
+         .message = "p.scale: it may change the rows of p.shard_0.weight"},
+        {"BF16", .shared = "p.scale", .status = INLAY_FILE_ERROR_TYPE,
+         .message = "p.scale: it may change the rows of p.shard_0.weight"},
+        {"F8_E4M3", .shared = "p.weight_scale", .shared_rows = 4, .status = INLAY_FILE_ERROR_SHAPE,
+         .message = "p.weight_scale: it is not one number"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct safetensors model = {{0}, {0}};
         for (size_t k = 0; k < 2; k++) {
-            add_shard(&model, k, "F8_E4M3", 2, 32);
-            add_shard_scale(&model, k, "F32", 0, &pair[k * (size_t)other], 4);
+            add_shard(&model, k, cases[i].type, 2, 32);
+            char name[64];
+            snprintf(name, sizeof name, "p.shard_%zu.weight_scale", k);
+            const size_t rows = cases[i].scales[k].rows;
+            if (cases[i].scales[k].type != NULL)
+                add(&model, name, cases[i].scales[k].type, rows, rows > 0, cases[i].scales[k].values);
         }
-        file = open_model(&model);
-        if (other)
-            expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_SHAPE, "its scales are not like those");
+        if (cases[i].shared != NULL)
+            add(&model, cases[i].shared, "F32", cases[i].shared_rows, 0, same);
+        inlay_file *file = open_model(&model);
+        if (cases[i].message != NULL)
+            expect_no_table(file, "p.shard_*.weight", cases[i].status, cases[i].message);
         else {
-            table = table_of(file, "p.shard_*.weight");
-            expect_element(&table, 3, 0, 2 * eighths(1));
-        }
-        inlay_file_close(file);
-    }
-    /* Of one tensor only. */
-    model = (struct safetensors){{0}, {0}};
-    add_shard(&model, 0, "F8_E4M3", 2, 32);
-    add_shard(&model, 1, "F8_E4M3", 2, 32);
-    add_shard_scale(&model, 1, "F32", 2, pair, 8);
-    file = open_model(&model);
-    expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_TYPE, "p.shard_0.weight: there is no scale");
-    inlay_file_close(file);
-    /* Of rows, and of a tensor. */
-    model = (struct safetensors){{0}, {0}};
-    for (size_t k = 0; k < 2; k++) {
-        add_shard(&model, k, "F8_E4M3", 2, 32);
-        add_shard_scale(&model, k, "F32", k > 0 ? 2 : 0, pair, k > 0 ? 8 : 4);
-    }
-    file = open_model(&model);
-    expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_SHAPE, "its scales are not like those");
-    inlay_file_close(file);
-    /* Of each tensor, and of all; and of bfloat16, which has none. */
-    for (int of_float = 0; of_float <= 1; of_float++) {
-        model = (struct safetensors){{0}, {0}};
-        add_shard(&model, 0, of_float ? "BF16" : "F8_E4M3", 2, 32);
-        add_shared_scale(&model);
-        if (!of_float)
-            add_shard_scale(&model, 0, "F32", 2, pair, 8);
-        file = open_model(&model);
-        expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_TYPE,
-                        "p.scale: it may change the rows of p.shard_0.weight");
-        inlay_file_close(file);
-    }
-    /* One number next to the part before the star. */
-    for (size_t rows = 0; rows <= 4; rows += 4) {
-        model = (struct safetensors){{0}, {0}};
-        add_shard(&model, 0, "F8_E4M3", 2, 32);
-        add_shard(&model, 1, "F8_E4M3", 2, 32);
-        add(&model, "p.weight_scale", "F32", rows, 0, (float[]){2, 2, 2, 2}, rows > 0 ? 16 : 4);
-        file = open_model(&model);
-        if (rows > 0)
-            expect_no_table(file, "p.shard_*.weight", INLAY_FILE_ERROR_SHAPE, "p.weight_scale: it is not one number");
-        else {
-            table = table_of(file, "p.shard_*.weight");
-            EXPECT(table.scale == 2, "the scale is %g", (double)table.scale);
-            expect_element(&table, 2, 0, 2 * eighths(1));
+            const inlay_file_table table = table_of(file, "p.shard_*.weight");
+            EXPECT((table.view.type == INLAY_E4M3_E8M0) == (cases[i].scales[0].values == exponents), "case %zu", i);
+            expect_element(&table, 3, 0, cases[i].factor * eighths(1));
         }
         inlay_file_close(file);
     }
@@ -882,8 +820,7 @@ int main(int argc, char **argv)
     return RUN_TESTS(argc, argv, "tables of files", make_folder, remove_folder, tensors_that_are_no_tables,
                      plain_tables, scales_have_several_names_and_shapes, other_scales_are_refused,
                      scales_of_plain_names, tables_whose_scales_are_not_known, compressed_tensors,
-                     zero_points_of_nothing, nvfp4_of_modelopt, packed_tables_that_are_refused,
-                     quantized_tables_that_are_refused, packed_tables_join, layers_of_packed_tables,
-                     patterns_join_tensors, numbers_begin_at_0_without_a_gap, tensors_that_do_not_join,
-                     scales_of_several_tensors, threads_share_a_file);
+                     zero_points_of_nothing, nvfp4_of_modelopt, quantized_tables_that_are_refused, packed_tables_join,
+                     layers_of_packed_tables, patterns_join_tensors, numbers_begin_at_0_without_a_gap,
+                     tensors_that_do_not_join, scales_of_several_tensors, threads_share_a_file);
 }

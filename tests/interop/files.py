@@ -28,7 +28,7 @@ from formats import gguf
 # Messages of libinlay-file for files that only the safetensors package accepts, with the reasons.
 STRICTER_SAFETENSORS = {
     r"nested too deeply": "keys of later versions are skipped, but only 4 levels of them",
-    r"an escape that is not allowed": "U+0000 in names and keys, which would end a C string",
+    r"an invalid escape": "U+0000 in names and keys, which would end a C string",
     r"an integer is above 2\^63 - 1": "sizes of an empty tensor can be that large elsewhere; here they are int64 for users",
     r"an array has too many numbers": "more than 8 dimensions, which no layer has",
     r"__metadata__: an object is expected": "null instead of an object, which no writer writes",
@@ -41,17 +41,17 @@ LOOSER_SAFETENSORS = {}
 # Same for GGUF. The package reads nothing past the end of a file, and trusts many fields.
 STRICTER_GGUF = {
     r"the file ends within its header": "the package reads values past the end as empty",
-    r"announces more tensors or values than it has bytes for": "same",
-    r"behind the end of the file": "same, for tensors without elements",
+    r"counts more tensors or values than its bytes can hold": "same",
+    r"past the end of the file": "same, for tensors without elements",
     r"the name of a tensor or value is not UTF-8, or has U\+0000": "U+0000, which would end a C string",
-    r"the elements of this array have a type that GGUF does not have": "the package does not look at it if there are none",
+    r"the elements of this array have an unknown type": "the package does not look at it if there are none",
     r"array of arrays": "ggml refuses them too",
     r"the alignment is above 2\^20": "padding of a gigabyte is an attack rather than an alignment",
     r"more than 4 dimensions": "ggml's limit",
     r"a size of its shape is negative": "sizes are int64 in ggml",
-    r"its shape overflows, or its rows are no whole blocks": "the package multiplies in float64 or wraps, and divides down",
-    r"do not begin at a multiple of the alignment": "ggml refuses them too",
-    r"its data begin at byte": "holes and overlaps, which ggml refuses too",
+    r"its shape overflows, or its rows are not whole blocks": "the package multiplies in float64 or wraps, and divides down",
+    r"does not start at a multiple of the alignment": "ggml refuses them too",
+    r"its data starts at byte": "holes and overlaps, which ggml refuses too",
 }
 LOOSER_GGUF = {
     r"Duplicate GGUF\.(version|tensor_count|kv_count)": "the package has fields of its own under these names",

@@ -246,7 +246,7 @@ def test_ngrams(directory):
     test_ngram_layers(directory, multipliers, moduli)
     none = write(os.path.join(directory, "none.gguf"), gguf({"token_embd.weight": (0, (60, DIM), packed(rows))},
                                                             {"general.architecture": "llama"}))
-    check_error(run("ngram", "--model", none, *ids), 1, "a model without n-grams", "no tensor has the name")
+    check_error(run("ngram", "--model", none, *ids), 1, "a model without n-grams", "no tensor is named like")
 
 
 def test_ngram_layers(directory, multipliers, moduli):

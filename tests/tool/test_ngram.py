@@ -332,7 +332,7 @@ def test_hostile(directory):
     for name, data, needle in (("short", number_list([1] * 49, "<i4"), "49 numbers, but the spec has vocab 50"),
                                ("negative", number_list([1] * 49 + [-1], "<i4"), "the number of id 49 is -1"),
                                ("large", number_list([2**32] + [1] * 49, "<i8"), "the number of id 0 is 4294967296"),
-                               ("real", number_list([1.0] * 50), "none of '<i4', '<i8' and '<u4'"),
+                               ("real", number_list([1.0] * 50), "not '<i4', '<i8' or '<u4'"),
                                ("square", array("<i4", (5, 10), [1] * 50), "2 dimensions")):
         write(token_map, data)
         check_error(run(*small, "--token-map", token_map), 1, f"a token map: {name}", "map.npy", needle)

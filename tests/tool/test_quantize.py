@@ -224,7 +224,7 @@ def test_hostile(directory):
             ("scales of a group of 16", scales, array("<f4", (4, 4), [1.0] * 16), "[4, 4]", "[4, 2]"),
             ("scales of no group", scales, array("<f4", (4, 3), [1.0] * 12), "[4, 3]", "[4, 2]"),
             ("scales of bytes", scales, array("|u1", (4, 2), [1] * 8), "'|u1' [4, 2]", "'<f4' [4, 2]"),
-            ("scales of float64", scales, array("<f8", (4, 2), [1.0] * 8), "none of '<f4' and '|u1'"),
+            ("scales of float64", scales, array("<f8", (4, 2), [1.0] * 8), "not '<f4' or '|u1'"),
             ("scales of three dimensions", scales, array("<f4", (4, 2, 1), [1.0] * 8), "3 dimensions"),
             ("no scales", scales, None, "cannot open", "No such file"),
             ("too few zero points", zeros, array("|u1", (3, 1), [1] * 3), "the zeros of", "[3, 1]", "[4, 1]")):
