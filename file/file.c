@@ -65,7 +65,7 @@ static bool check_count(const struct inlay_catalog *catalog, const char *path)
 
 /* ---- Opening ---------------------------------------------------------------------------------------------------- */
 
-/* Maps and parses a file of the model. Files of an index may be missing: *lacks, unless it is null, is then set. */
+/* Maps and parses a file of the model. With an index, files may be missing: *lacks is then set to the reason. */
 static bool open_part(inlay_file *file, const char *path, const char **lacks)
 {
     struct inlay_mapping *mapping = &file->mappings[file->mapping_count];
@@ -161,7 +161,7 @@ void inlay_file_close(inlay_file *file)
     free(file);
 }
 
-/* ---- What is in it ---------------------------------------------------------------------------------------------- */
+/* ---- Contents --------------------------------------------------------------------------------------------------- */
 
 size_t inlay_file_opened_count(const inlay_file *file)
 {

@@ -25,7 +25,7 @@ static const struct {
     {".safetensors", "model.safetensors"},
     {".gguf", NULL},
     {".npy", NULL},
-    /* Not read. */
+    /* Unsupported. */
     {".bin", "pytorch_model.bin"},
     {".pt", NULL},
     {".pth", NULL},
@@ -40,7 +40,7 @@ static const struct {
 enum { INDEX, SAFETENSORS, UNREAD = 4, KINDS = sizeof kinds / sizeof *kinds, MAX_PARTS = 1024 };
 enum { MAX_CONFIG_BYTES = 16 << 20 };
 
-/* What a directory has of each kind. */
+/* The files of one kind in a directory. */
 struct found {
     const char *name;  /* the usual one, else the first; or null */
     const char *other; /* another one, or null */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of a model: finding them, and opening them so that callers can later query what was read.
+ * Finds the files of a model, and opens them so callers can query which files were read.
  */
 #pragma once
 
@@ -21,7 +21,7 @@ struct inlay_model_files {
     const char *index;                 /**< the path of the index, or null */
     struct inlay_index_entry *entries; /**< [entry_count], of the index */
     size_t entry_count;
-    const char **lacks; /**< [count], for an index: null, or why a file is unavailable */
+    const char **lacks; /**< [count], with an index: null, or why a file is unavailable */
 };
 
 /** Maps a file of a model as inlay_mapping_open() does, and records it as read. `path` must live as long as the
@@ -29,7 +29,7 @@ struct inlay_model_files {
 bool inlay_open_noted(struct inlay_catalog *catalog, const char *path, inlay_file_memory memory, size_t most,
                       struct inlay_mapping *mapping);
 
-/** Finds the files of a model. Opens only a config.json, whose values it adds, and an index. */
+/** Finds the files of a model. Opens only config.json, adding its values, and the index. */
 bool inlay_find_files(const char *path, struct inlay_catalog *catalog, struct inlay_model_files *files);
 
 /** Reads the index at files->index of a sharded safetensors model: its entries and the paths of its files. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the options of a caller are known: the rule that holds for every struct of the core. Reads no byte beyond the
- * size that the struct says it has.
+ * The size check of a caller's struct, as in the core. It reads only the bytes that the struct's size covers.
  */
 #pragma once
 
@@ -9,8 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Returns whether a struct that begins with its size has at least the `known` bytes of this version, and zeros in what
-   a later version appended. */
+/* Returns true if a struct that begins with its size has all `known` bytes of this version, and zeros after them. */
 static inline bool inlay_options_known(const void *options, size_t known)
 {
     /* A size beyond this is garbage rather than a later version, and reading so far might fault. */

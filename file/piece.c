@@ -26,11 +26,12 @@ static bool fail(const struct inlay_piece *piece, inlay_file_status status, cons
 enum part { SCALE, WEIGHT_SCALE, WEIGHT_SCALE_INV, SCALES, WEIGHT_SCALE_2 = SCALES, ZERO_POINT, SHAPE, G_IDX };
 
 static const char *const ends[] = {
-    [SCALE] = ".scale",                       /* inlay convert; DeepSeek's Engram */
-    [WEIGHT_SCALE] = ".weight_scale",         /* compressed-tensors, ModelOpt, FBGEMM */
-    [WEIGHT_SCALE_INV] = ".weight_scale_inv", /* DeepSeek-V3, transformers' finegrained_fp8: multiplies nevertheless */
-    [WEIGHT_SCALE_2] = ".weight_scale_2",     /* ModelOpt's NVFP4 */
-    [ZERO_POINT] = ".weight_zero_point",      /* compressed-tensors, as are all below */
+    [SCALE] = ".scale",               /* inlay convert; DeepSeek's Engram */
+    [WEIGHT_SCALE] = ".weight_scale", /* compressed-tensors, ModelOpt, FBGEMM */
+    [WEIGHT_SCALE_INV] =
+        ".weight_scale_inv",              /* DeepSeek-V3, transformers' finegrained_fp8: multiplies despite its name */
+    [WEIGHT_SCALE_2] = ".weight_scale_2", /* ModelOpt's NVFP4 */
+    [ZERO_POINT] = ".weight_zero_point",  /* compressed-tensors, as are all below */
     [SHAPE] = ".weight_shape",
     [G_IDX] = ".weight_g_idx",
 };
@@ -162,7 +163,7 @@ void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t colu
     }
 }
 
-/* Returns them in memory of the file; null with the error. */
+/* Same, into memory of the file. Returns null after an error. */
 static const float *converted(const struct inlay_piece *piece, const inlay_file_tensor *from, size_t rows,
                               size_t columns, float factor)
 {
@@ -312,7 +313,7 @@ static bool take_zeros(struct inlay_piece *piece, const inlay_file_tensor *zeros
     return true;
 }
 
-/* Takes the scales of groups, and zero points if there are some. */
+/* Takes the scales of groups, and zero points if any. */
 static bool take_groups(struct inlay_piece *piece, const inlay_file_tensor *scales, const inlay_file_tensor *zeros,
                         size_t bits)
 {
@@ -423,13 +424,13 @@ static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
         return make_nvfp4(piece, rows->stem, factor);
     if (tensor->element == 0)
         return fail_unknown(piece, rows, "no table can have its type,");
-    /* The size of the data bounds the rows; the parsers have compared it with the shape. */
+    /* The size of the data bounds the rows; parsers compared it with the shape. */
     const size_t dim = tensor->shape[1] <= SIZE_MAX ? (size_t)tensor->shape[1] : 0;
     const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
     if (row_bytes == 0 || tensor->shape[0] > tensor->bytes / row_bytes)
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "rows cannot have the length of its second dimension");
     piece->table.view = inlay_table_view(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
-    /* Other types are complete, or have their scales in the rows. */
+    /* Other types need no scales, or have them in their rows. */
     const bool quantized = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
     return !quantized || make_quantized(piece, rows);
 }

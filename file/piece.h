@@ -16,7 +16,7 @@ struct inlay_piece {
     const inlay_file_tensor
         *shared; /**< one number, the scale of all tensors of a pattern without their own; or null */
     const inlay_file_tensor *tensor;
-    const inlay_file_tensor *scales, *read[8]; /**< next to the tensor: its scales, and all that was found */
+    const inlay_file_tensor *scales, *read[8]; /**< its scales, and all tensors found next to it */
     inlay_file_table table;
 };
 
@@ -24,9 +24,8 @@ struct inlay_piece {
     INLAY_FILE_ERROR_TYPE if the meaning of its rows isn't clear from the tensors next to it. */
 bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor);
 
-/** Finds the shared scale of the tensors whose names begin with `stem` [size]. INLAY_FILE_ERROR_MISSING if it is
- * absent.
- */
+/** Finds the scale shared by the tensors of a pattern, named after `stem` [size]. Reports INLAY_FILE_ERROR_MISSING if
+    its file lacks it. */
 bool inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t size);
 
 /** Converts [rows, columns] of F32, F16, BF16 or F8_E4M3 to float32 and multiplies them by a factor. */

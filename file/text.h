@@ -22,8 +22,8 @@ bool inlay_text_is(struct inlay_text text, const char *string);
 /** Returns true if a text is valid UTF-8 without U+0000. */
 bool inlay_text_is_utf8(struct inlay_text text);
 
-/** Returns the bytes of the character that `text` [left >= 1] begins with, 0 if it begins with none: RFC 3629, without
-    surrogates, overlong forms and what is above U+10FFFF. */
+/** Returns the length of the UTF-8 character at the start of `text` [left >= 1], or 0 if it is invalid (RFC 3629: no
+    surrogates, no overlong forms, at most U+10FFFF). */
 size_t inlay_utf8_bytes(const char *text, size_t left);
 
 /** Returns true if a string ends with `end`. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of metadata, and of those of GGUF, alone and in arrays, what bytes of a type are worth.
+ * Numbers of metadata, and decoding the elements of GGUF arrays.
  */
 #pragma once
 
@@ -8,15 +8,15 @@
 
 #include <stdbool.h>
 
-/** What a number is worth. */
+/** The value of a number. */
 struct inlay_number {
-    int64_t integer; /**< 0 if it is none */
+    int64_t integer; /**< 0 unless is_integer */
     double number;
-    bool is_integer; /**< and fits in `integer` */
+    bool is_integer; /**< it is an integer that fits in `integer` */
 };
 
 /** Returns the bytes of an element of an array of numbers; 0 for other kinds. */
 size_t inlay_value_element_bytes(inlay_file_value_kind kind);
 
-/** Returns the number in that many bytes, at any address, of the type that an array of that kind has. */
+/** Decodes an element of an array of that kind, at any address. */
 struct inlay_number inlay_value_element(inlay_file_value_kind kind, const void *bytes);

@@ -16,7 +16,7 @@
    the surrounding cached pages, 64 KiB or a folio of up to 2 MiB, which takes 4 us and more. */
 enum { MAX_PAGES = 2560 };
 
-/* What a slice should drop, in 0.2 ms, and the least of the mappings that it passes. */
+/* Resident bytes that a slice should drop, in 0.2 ms, and the minimum length of a slice. */
 #define SLICE_RESIDENT ((size_t)4 << 20)
 #define MIN_SLICE ((size_t)2 << 20)
 
@@ -71,8 +71,8 @@ static void look(struct inlay_cap *cap)
 {
     const size_t unseen = atomic_exchange_explicit(&cap->unseen, 0, memory_order_relaxed), before = cap->shared;
     cap->shared = read_shared(cap->page);
-    const bool tells = cap->shared != SIZE_MAX && cap->shared >= before;
-    const size_t more = tells ? cap->shared - before : unseen;
+    const bool is_known = cap->shared != SIZE_MAX && cap->shared >= before;
+    const size_t more = is_known ? cap->shared - before : unseen;
     cap->grown += more;
     cap->resident = smaller(cap->resident + more, cap->shared);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Format detection. Only GGUF and npy have magic bytes; safetensors starts with a length, with zeros in its upper
- * bytes, and JSON. Other formats are recognized to tell users what to do with them.
+ * bytes, and JSON. Other formats are detected to explain how to convert them.
  */
 #include "formats/formats.h"
 
@@ -55,7 +55,7 @@ static const char *advise_on_zip(const struct inlay_source *source)
     return "it is a zip archive: unpack it";
 }
 
-/* Returns the reason why a file has none of the formats, or null. */
+/* Returns why a file is in none of the formats, or null. */
 static const char *find_other(const struct inlay_source *source)
 {
     static const char zeros[4];

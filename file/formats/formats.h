@@ -8,7 +8,7 @@
 
 #include "formats/catalog.h"
 
-/** What messages say about formats that are not read. */
+/** Messages about unsupported formats. */
 #define INLAY_PICKLE                                                                                                   \
     "it looks like a PyTorch pickle, which can run code and is not supported: convert it with "                        \
     "safetensors.torch.save_file(torch.load(file, weights_only=True), new_file)"

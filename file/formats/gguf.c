@@ -32,8 +32,8 @@ enum { MAX_HEADER_BYTES = 100000000 };
 struct parser {
     struct inlay_catalog *catalog;
     const struct inlay_source *source;
-    size_t at, end;   /* what is parsed next, and where the header must have ended */
-    const char *name; /* of the value or the tensor that is parsed */
+    size_t at, end;   /* next byte to parse, and limit of the header */
+    const char *name; /* of the current value or tensor */
     uint64_t alignment;
 };
 
@@ -63,7 +63,7 @@ static bool take(struct parser *parser, size_t bytes, uint64_t *value)
     return true;
 }
 
-/* Takes a string, u64 bytes and as many bytes, and returns a copy; null bytes if there is none. */
+/* Takes a string, a u64 length and its bytes, and returns a copy; its bytes are null after an error. */
 static struct inlay_text take_text(struct parser *parser)
 {
     uint64_t bytes;
@@ -74,7 +74,7 @@ static struct inlay_text take_text(struct parser *parser)
     return (struct inlay_text){inlay_catalog_text(parser->catalog, text), text.size};
 }
 
-/* Takes a key or a name, which becomes the parser's. */
+/* Takes a key or name and makes it the current one. */
 static bool take_name(struct parser *parser)
 {
     parser->name = NULL;
@@ -89,7 +89,7 @@ static bool take_name(struct parser *parser)
 
 /* ---- Values ----------------------------------------------------------------------------------------------------- */
 
-/* Reads strings [count], each with at least the 8 bytes of its length. */
+/* Reads strings [count]; each takes at least 8 bytes, for its length. */
 static bool parse_strings(struct parser *parser, inlay_file_value *value, uint64_t count)
 {
     if (!has(parser, count, 8))
@@ -106,7 +106,7 @@ static bool parse_strings(struct parser *parser, inlay_file_value *value, uint64
     return true;
 }
 
-/* Reads numbers [count] of a type, which stay in place. */
+/* Reads numbers [count] of a type, without copying them. */
 static bool parse_numbers(struct parser *parser, inlay_file_value *value, uint64_t type, uint64_t count)
 {
     const size_t bytes = inlay_value_element_bytes(array_kind(type));
@@ -154,7 +154,7 @@ static bool parse_number(struct parser *parser, inlay_file_value *value, uint64_
     return true;
 }
 
-/* Records the alignment of the data, if this value is it. */
+/* Records the alignment of the data if this value is general.alignment. */
 static bool note_alignment(struct parser *parser, const inlay_file_value *value, uint64_t type)
 {
     if (strcmp(value->key, "general.alignment") != 0)

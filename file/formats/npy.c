@@ -123,12 +123,12 @@ const struct inlay_type *inlay_npy_type(enum npy_element element)
     return &elements[element];
 }
 
-/* What each kind of file holds. */
+/* The requirements of each kind of file. */
 static const struct {
     unsigned elements; /* a set of bits 1 << npy_element */
     size_t min_rank, max_rank;
-    const char *convert; /* what NumPy can convert other types to */
-    const char *shape;   /* what its dimensions are, for messages */
+    const char *convert; /* a type that NumPy can convert others to */
+    const char *shape;   /* the required dimensions, for messages */
 } kinds[] = {
     [NPY_TABLE] = {1u << NPY_F4 | 1u << NPY_F2 | 1u << NPY_U2 | 1u << NPY_I1 | 1u << NPY_U1, 2, 2, "<f4",
                    "a table has 2: [rows, dim]"},
@@ -136,11 +136,11 @@ static const struct {
                   "a list has 1: convert it with numpy.save(file, a.ravel())"},
     [NPY_INTEGERS] = {1u << NPY_I4 | 1u << NPY_U4 | 1u << NPY_I8, 1, 1, "<i8",
                       "a list has 1: convert it with numpy.save(file, a.ravel())"},
-    [NPY_BESIDE] = {1u << NPY_F4 | 1u << NPY_U1, 1, 2, "<f4", "scales and zero points have 1 or 2"},
+    [NPY_SCALES] = {1u << NPY_F4 | 1u << NPY_U1, 1, 2, "<f4", "scales and zero points have 1 or 2"},
     [NPY_TENSOR] = {(1u << ELEMENTS) - 1, 0, NPY_RANK, "<f4", "a tensor has at most 8"},
 };
 
-/* Says which types a kind of file can have. */
+/* Reports the types that a kind of file can have. */
 static bool refuse_elements(struct inlay_text descr, enum npy_kind kind, struct npy *npy)
 {
     char name[16] = "", list[ELEMENTS * sizeof " or '<f4'"] = "";
@@ -227,7 +227,8 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
     return check_kind(descr, rank, kind, npy);
 }
 
-/* The bytes of the data must be those of the file's rest: fewer is a torn file, more is not what NumPy wrote. */
+/* Checks that the data fills the rest of the file: a longer shape means a truncated file, a shorter one a file that
+   NumPy did not write. */
 static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
 {
     char shape[NPY_RANK * sizeof ", 18446744073709551615"] = "";

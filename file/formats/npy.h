@@ -22,12 +22,12 @@ enum { NPY_FORMAT_BYTES = 192 };
 /** Maximum rank. */
 enum { NPY_RANK = 8 };
 
-/** What a file is used as. */
+/** The use of a file. */
 enum npy_kind {
     NPY_TABLE,    /**< rows [rows, dim], dim >= 1, of f4, f2, u2 (bfloat16), i1 or u1 */
     NPY_LIST,     /**< numbers [rows] of f4, f8, i4 or i8 */
     NPY_INTEGERS, /**< integers [rows] of i4, u4 or i8 */
-    NPY_BESIDE,   /**< accompanies a table: [rows] or [rows, dim], dim >= 1, of f4 or u1 */
+    NPY_SCALES,   /**< scales or zero points: [rows] or [rows, dim], dim >= 1, of f4 or u1 */
     NPY_TENSOR    /**< anything of up to NPY_RANK dimensions */
 };
 

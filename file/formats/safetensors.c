@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parser of safetensors: eight bytes N, N bytes of a JSON object, and the data, which tensors cover without hole or
- * overlap. Each key is a tensor, with "dtype", "shape" and "data_offsets" counted from the first byte of the data; only
- * "__metadata__" has strings. Data may begin at any address.
- * Format: https://github.com/huggingface/safetensors, whose limit of 100 MB for the header is kept.
+ * The safetensors parser: a u64 N, N bytes of JSON, and the data, which tensors cover without gaps or overlaps. Each
+ * key is a tensor with "dtype", "shape" and "data_offsets" into the data, except "__metadata__", an object of strings.
+ * Data may start at any address. Format: https://github.com/huggingface/safetensors. Its limit of 100 MB for headers
+ * applies.
  */
 #include "formats/formats.h"
 #include "formats/types.h"
 
 #include <string.h>
 
-/* The header's object, that of a tensor, and its arrays; one level for keys that a later version may have. */
+/* Levels: the header, a tensor, its arrays, and one for keys of later versions. */
 enum { LENGTH_BYTES = 8, MAX_HEADER_BYTES = 100000000, MAX_DEPTH = 4 };
 
-/* What is parsed, and where to. */
+/* The state of the parser. */
 struct parser {
     struct inlay_catalog *catalog;
     const struct inlay_source *source;
     struct inlay_json json;
-    uint64_t data_bytes; /* behind the header */
+    uint64_t data_bytes; /* after the header */
 };
 
 static bool fail(const struct parser *parser, inlay_file_status status, const char *name, const char *why)
@@ -26,7 +26,7 @@ static bool fail(const struct parser *parser, inlay_file_status status, const ch
     return inlay_file_fail(parser->catalog->error, status, parser->source->path, name, "%s", why);
 }
 
-/* Returns whether the JSON had no problem so far, and else reports it. */
+/* Returns true if the JSON had no problem so far; otherwise reports it. */
 static bool is_sound(const struct parser *parser, const char *name)
 {
     if (parser->json.problem != NULL)
@@ -52,7 +52,7 @@ static bool parse_metadata(struct parser *parser)
     return is_sound(parser, "__metadata__");
 }
 
-/* Reads an array of integers, as many as there are but at most `most`. */
+/* Reads an array of at most `most` integers. */
 static bool take_integers(struct inlay_json *json, uint64_t *list, uint32_t most, uint32_t *count)
 {
     uint64_t value;
@@ -66,7 +66,7 @@ static bool take_integers(struct inlay_json *json, uint64_t *list, uint32_t most
     return json->problem == NULL;
 }
 
-/* Gives a tensor its type, and checks that its bytes lie in the data and are those of its shape. */
+/* Sets the type of a tensor, and checks that its offsets are within the data and match its shape. */
 static bool check_tensor(const struct parser *parser, inlay_file_tensor *tensor, const struct inlay_type *type,
                          const uint64_t offsets[2])
 {
@@ -124,7 +124,7 @@ static bool parse_tensor(struct parser *parser, struct inlay_text key)
     return check_tensor(parser, &tensor, type, offsets) && inlay_catalog_add_tensor(parser->catalog, &tensor);
 }
 
-/* Checks the length of the header, and finds header and data. */
+/* Checks the length of the header, and sets the extents of header and data. */
 static bool find_header(struct parser *parser)
 {
     const struct inlay_source *source = parser->source;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of types.h: those of safetensors 0.8 and of ggml as the gguf package 0.19 has them. Elements of fewer than
- * 8 bits are blocks of whole bytes.
+ * The tables of types.h: the types of safetensors 0.8, and of ggml as in version 0.19 of the gguf package. Elements of
+ * fewer than 8 bits are blocks of whole bytes.
  */
 #include "formats/types.h"
 
@@ -95,7 +95,7 @@ static const struct inlay_type *type_of(inlay_element_type element, const struct
 
 const struct inlay_type *inlay_safetensors_type_of(inlay_element_type element)
 {
-    /* FP8 with one E8M0 scale for each 32 columns differs in the scales alone. */
+    /* FP8 with one E8M0 scale per 32 columns differs only in its scales. */
     return type_of(element == INLAY_E4M3_E8M0 ? INLAY_E4M3 : element, safetensors, COUNT(safetensors));
 }
 

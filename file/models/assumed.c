@@ -27,11 +27,11 @@ static const char *const position_keys[] = {
     "rope_parameters.rope_type",
 };
 
-/* Parts of keys, and of names of tensors, of what is done to rows or added to them. */
+/* Parts of keys and tensor names that suggest a change of rows. */
 static const char *const setting_words[] = {"scal", "mult", "norm", "proj", "factor", NULL};
 static const char *const tensor_words[] = {"norm", "ln",   "pos",     "wpe",       "type",
                                            "seg",  "proj", "mapping", "transform", NULL};
-/* Parts of names of tensors that are used in attention, for other inputs than ids, or as indices. */
+/* Parts of names of tensors for attention, for inputs other than ids, or for indices. */
 static const char *const foreign_words[] = {"rotary", "_ids", "vis", "audio", "image", "patch", NULL};
 
 static bool has_word_of(const char *text, const char *const *words)
@@ -41,7 +41,7 @@ static bool has_word_of(const char *text, const char *const *words)
     return *words != NULL;
 }
 
-/* Returns true if a setting changes nothing: a factor of 1, or a step that is switched off. */
+/* Returns true if a setting has no effect: a factor of 1, or a disabled step. */
 static bool is_neutral(const inlay_file_value *value)
 {
     return value->kind == INLAY_FILE_VALUE_BOOLEAN ? value->integer == 0 : value->number == 1;
@@ -70,7 +70,7 @@ static bool reads(const struct inlay_model *model, const char *key)
     return is_read;
 }
 
-/* Returns the rest of a key after a place and a dot, or null if the key is not in that place. A null place has none. */
+/* Returns the rest of a key after the prefix `place` and a dot; null if it has another prefix or place is null. */
 static const char *key_in(const char *key, const char *place)
 {
     const size_t size = place != NULL ? strlen(place) : 0;
@@ -93,7 +93,7 @@ const char *inlay_model_unused_setting(const struct inlay_found_model *found)
     return NULL;
 }
 
-/* Returns true if a name has the number of a block in it. */
+/* Returns true if a name contains the number of a block. */
 static bool is_of_block(const char *name)
 {
     for (; (name = strchr(name, '.')) != NULL; name++)
@@ -133,13 +133,13 @@ const char *inlay_model_unused_tensor(const struct inlay_found_model *found)
     return NULL;
 }
 
-bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found)
+bool inlay_model_assume(const inlay_file_value *stated, struct inlay_found_model *found)
 {
-    /* Gemma and its kin multiply rows by sqrt(dim) without a setting that says so. */
+    /* Gemma and similar models multiply rows by sqrt(dim) without a setting for it. */
     const char *positions = find_positions(&found->settings), *forbids = NULL;
     if (found->names != NULL && positions != NULL) {
         forbids =
-            strstr(told->text, "gemma") != NULL ? "a scale that no setting names" : inlay_model_unused_setting(found);
+            strstr(stated->text, "gemma") != NULL ? "a scale that no setting names" : inlay_model_unused_setting(found);
         if (forbids == NULL)
             forbids = inlay_model_unused_tensor(found);
         found->assumed_by = forbids == NULL ? positions : NULL;
@@ -147,10 +147,10 @@ bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *
     if (found->assumed_by != NULL)
         return true;
     return inlay_file_fail(
-        found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, told->key,
+        found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
         "the input layer of a model \"%.60s\" is unknown, and %s%.80s%s; if its input layer is that of a "
         "known family, pass the family's name as `model`",
-        told->text,
+        stated->text,
         forbids != NULL        ? ""
         : found->names == NULL ? "no token table has one of the usual names"
                                : "nothing says that positions are rotary or relative",

@@ -19,7 +19,7 @@ struct inlay_file_layer {
     float *converted[INLAY_MAX_CONVERTED]; /**< vectors that were converted from other types */
     size_t converted_count;
     int64_t start;
-    struct inlay_model_step following[INLAY_MAX_FOLLOWING]; /**< with the file's tensor names; no `before` */
+    struct inlay_model_step following[INLAY_MAX_FOLLOWING]; /**< with the file's tensor names, without `before` */
     size_t following_count;
     struct inlay_report report;
 };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of config.json. A model's settings are numbers, strings and truth values under names; objects become
- * prefixes with dots. What no setting of an input layer is made of is left out: null, arrays of arrays or objects or of
- * different kinds, and values whose names are longer than MAX_KEY. Keys of objects, of such arrays and of null are
- * noted, so that a setting of the wrong type is no setting that is absent.
+ * The config.json parser. Settings are numbers, strings and booleans, and arrays of one of these kinds; objects become
+ * prefixes with dots. Objects, null, and other arrays are values of kind 0, so a setting of the wrong type differs from
+ * an absent one. Values with keys longer than MAX_KEY are skipped.
  */
 #include "formats/formats.h"
 
@@ -11,16 +10,16 @@
 
 enum { MAX_DEPTH = 32, MAX_KEY = 1024 };
 
-/* The most bytes of all keys with their prefixes, for each byte of the file and besides. A long prefix before many
-   short keys would otherwise take a hundred times the memory of the file. */
-enum { KEY_BYTES = 8, KEY_BYTES_BESIDES = 1 << 16 };
+/* Maximum bytes of all keys with their prefixes: per byte of the file, plus a constant. A long prefix before many short
+   keys would otherwise take a hundred times the memory of the file. */
+enum { KEY_BYTES = 8, MORE_KEY_BYTES = 1 << 16 };
 
 /* The parser's state. */
 struct parser {
     struct inlay_catalog *catalog;
     struct inlay_json json;
     const char *prefixes[MAX_DEPTH + 1]; /* of the keys of the object at that depth */
-    size_t key_bytes;                    /* that keys may still take */
+    size_t key_bytes;                    /* left for keys */
 };
 
 /* Counts the elements of an array, and determines their common kind: strings, integers or numbers; 0 if mixed. */
@@ -90,7 +89,7 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
     if (list == NULL)
         return false;
     inlay_json_open(json, '[');
-    /* 1 branch never taken: survey() has counted the elements, in bytes that are a copy which nobody changes. */
+    /* 1 branch never taken: survey() counted the elements of this private copy. */
     for (size_t i = 0; inlay_json_element(json) && i < count; i++) {
         inlay_file_value element = {0};
         if (!parse_plain(parser, &element))
@@ -141,7 +140,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
 
 bool inlay_parse_config(struct inlay_catalog *catalog, const struct inlay_source *source)
 {
-    struct parser parser = {.catalog = catalog, .key_bytes = source->size * KEY_BYTES + KEY_BYTES_BESIDES};
+    struct parser parser = {.catalog = catalog, .key_bytes = source->size * KEY_BYTES + MORE_KEY_BYTES};
     struct inlay_json *json = &parser.json;
     struct inlay_text key;
     bool is_parsed = true;

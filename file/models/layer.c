@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Input layers of checkpoints: finds the family of a model and the steps of the model after its layer, has the terms of
- * builder.h make the spec, and owns the memory for it.
+ * Input layers of checkpoints: finds the family of a model and the steps after its layer, builds the spec by the terms
+ * of builder.h, and owns its memory.
  */
 #include "models/builder.h"
 #include "options.h"
@@ -18,7 +18,7 @@ static void add_step(inlay_file_layer *layer, const char *what, const char *tens
                       tensor != NULL ? tensor : "");
 }
 
-/* Adds a step of the family, unless it has a tensor that the file lacks. Returns true if it follows. */
+/* Adds a step of the family, unless the file lacks its tensor. Returns true if it was added. */
 static bool add_following(struct inlay_layer_builder *builder, const char *what, const char *name)
 {
     char full[INLAY_MODEL_NAME_ROOM];
@@ -42,8 +42,8 @@ static void add_term(struct inlay_layer_builder *builder, enum inlay_model_term 
         add_following(builder, "norm", names->gamma);
 }
 
-/* Adds a step "unknown" if the file has something that the family has no use for and that may change the rows. Types
-   of config.json need no such look: tests compare each with transformers, which ignores the same. */
+/* Adds a step "unknown" if the file has a tensor or setting that may change the rows but that the family doesn't use.
+   Types of config.json are exempt: tests compare each with transformers, which ignores the same ones. */
 static void add_unused(struct inlay_layer_builder *builder)
 {
     const struct inlay_found_model *found = &builder->found;
@@ -89,7 +89,7 @@ static void add_all_following(struct inlay_layer_builder *builder)
         add_unused(builder);
 }
 
-/* Requires the settings without which a family's layer would be a different one. */
+/* Checks the settings that a family's layer requires. */
 static bool check_demanded(const struct inlay_layer_builder *builder)
 {
     const struct inlay_model *model = builder->found.model;

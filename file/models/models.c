@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The families of models. Names of tensors and keys, and values of models that state none, are those of transformers
- * 5.23 (models/NAME/modeling_NAME.py and configuration_NAME.py) and of gguf 0.19; the input layers of GGUF files are
- * those of llama.cpp. A family is an entry here and nothing else.
+ * The families of models. Names of tensors and keys, and defaults, follow transformers 5.23
+ * (models/NAME/modeling_NAME.py and configuration_NAME.py) and gguf 0.19; input layers of GGUF files follow llama.cpp.
+ * A family is an entry here and nothing else.
  */
 #include "models/models.h"
 
@@ -17,14 +17,14 @@
 #define STEPS(...) ((const struct inlay_model_step[]){__VA_ARGS__, {0}})
 #define NAMES(...) ((const struct inlay_model_names[]){__VA_ARGS__, {0}})
 
-/* ---- What several families have --------------------------------------------------------------------------------- */
+/* ---- Shared by several families --------------------------------------------------------------------------------- */
 
 /* For GGUF files. */
 #define GGUF_TOKENS .tokens = "token_embd.weight"
 #define GGUF_POSITIONS .positions = "position_embd.weight"
 #define GGUF_NORM .gamma = "token_embd_norm.weight", .beta = "token_embd_norm.bias"
 
-/* Of BERT's class of embeddings, which many models have. */
+/* For BERT's embeddings class, which many models use. */
 #define BERT_WORDS .tokens = "embeddings.word_embeddings.weight"
 #define BERT_TOKENS BERT_WORDS, .positions = "embeddings.position_embeddings.weight"
 #define BERT_SEGMENTS .segments = "embeddings.token_type_embeddings.weight"
@@ -49,7 +49,7 @@
 #define PROPHET_POSITIONS(side) .positions = side ".position_embeddings.weight"
 #define PROPHET_NORM .gamma = "encoder.embeddings_layer_norm.weight", .beta = "encoder.embeddings_layer_norm.bias"
 
-/* Where the language model is in files of language models, and of models that see and hear too. */
+/* Prefixes of the language model, alone or in a multimodal model. */
 #define LANGUAGE_PREFIXES                                                                                              \
     .prefixes =                                                                                                        \
         LIST("model.", "", "model.language_model.", "language_model.model.", "language_model.", "gpt_neox.",           \
@@ -63,7 +63,7 @@
           {.tokens = "embeddings.weight"}, {.tokens = "embedding.weight"}, {.tokens = "word_embedding.weight"},        \
           {BERT_WORDS}, {GGUF_TOKENS})
 
-/* Rules with the keys of config.json that they take, or null, and the values of models that state none. */
+/* Rules with their keys of config.json, or null, and their defaults. */
 #define OTHERS(...) ((const struct inlay_type_default[]){__VA_ARGS__, {0}})
 /* The third argument, if any, is OTHERS: the types with another default. */
 #define LAYER_NORM(key, ...) .norm = INLAY_NORM_LAYER, .epsilon = {key, NULL, .otherwise = __VA_ARGS__}
@@ -280,7 +280,7 @@ static const struct inlay_model models[] = {
                             {"norm", "embeddings.LayerNorm.weight", INLAY_MODEL_END})},
     {"nanochat", .types = LIST("nanochat", "muse_glimmer_text", "muse_spark_text"), LANGUAGE_MODEL,
      RMS_NORM(1e-6, OTHERS({"muse_glimmer_text", 1e-5}, {"muse_spark_text", 1e-5}))},
-    /* As "llama", under more names than are told apart from those of other families without a configuration. */
+    /* Like "llama", under names that without a configuration could belong to other families. */
     {"table",
      .types = LIST("apertus", "arcee", "aria_text", "axk1", "axk2", "bailing_hybrid", "beam", "bitnet", "codegen",
                    "cohere2_moe", "cosmos3_edge_text", "cwm", "dbrx", "diffllama", "doge", "ernie4_5_moe", "esmc",
@@ -308,7 +308,7 @@ static const struct inlay_model models[] = {
 
 enum { MODELS = sizeof models / sizeof *models };
 
-/* Types of models that also see or hear and embed ids as their text model does alone. */
+/* Types of multimodal models that embed ids as their text model does alone. */
 static const struct inlay_model wholes = {
     .types =
         LIST("aria", "audioflamingo3", "aya_vision", "clip", "cohere2_vision", "cosmos3_edge", "cosmos3_omni",
@@ -379,7 +379,7 @@ static bool has_all(const struct inlay_found_model *found, const struct inlay_mo
 }
 
 /* Finds the first set of names of the family that the file has with a prefix, or else the first whose token table it
-   has. Returns whether it has a whole set; found->names is null if it has no token table. */
+   has. Returns true for a whole set; found->names is null without a token table. */
 static bool find_names(struct inlay_found_model *found)
 {
     char full[INLAY_MODEL_NAME_ROOM];
@@ -426,22 +426,22 @@ static const struct inlay_model *find_family(const char *name, const char *part)
     return NULL;
 }
 
-/* Records the family named by the files. If the options name one, that is kept, and a different one is recorded. */
-static void note_family(struct inlay_found_model *found, const struct inlay_model *model, const inlay_file_value *told,
-                        bool is_gguf)
+/* Records the family named by the files. A family of the options takes precedence; a different one is noted. */
+static void note_family(struct inlay_found_model *found, const struct inlay_model *model,
+                        const inlay_file_value *stated, bool is_gguf)
 {
     if (found->model == NULL)
         found->model = model;
     if (strcmp(found->model->name, model->name) != 0) {
         found->other = model;
-        found->other_key = told->key;
+        found->other_key = stated->key;
     } else if (!is_gguf)
-        found->settings.type = told->text;
+        found->settings.type = stated->text;
 }
 
-/* Finds the family that config.json or the metadata of GGUF name, in that order. *told is the value that names one,
-   and stays null if there is none; then, and if the family is not known, found->model is not changed. */
-static bool find_detected(struct inlay_found_model *found, const inlay_file_value **told)
+/* Finds the family that config.json or the metadata of GGUF name, in that order. *stated is the value that names one,
+   or stays null; then, and if the family is unknown, found->model is not changed. */
+static bool find_detected(struct inlay_found_model *found, const inlay_file_value **stated)
 {
     static const struct inlay_key type_key = {"model_type", .may_be_null = true};
     static const char *const keys[] = {"config.model_type", "config.text_config.model_type", "general.architecture"};
@@ -452,8 +452,8 @@ static bool find_detected(struct inlay_found_model *found, const inlay_file_valu
             continue;
         if (value->kind != INLAY_FILE_VALUE_STRING)
             return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, keys[k], "it is not a string");
-        const inlay_file_value *whole = *told;
-        *told = value;
+        const inlay_file_value *whole = *stated;
+        *stated = value;
         if (found->model == NULL)
             found->detected_by = is_gguf ? "GGUF metadata" : "config.json";
         for (size_t i = 0; i < MODELS; i++)
@@ -464,7 +464,7 @@ static bool find_detected(struct inlay_found_model *found, const inlay_file_valu
                 return true;
             }
     }
-    return *told != NULL || inlay_settings_check_odd(&found->settings, &type_key, "a string");
+    return *stated != NULL || inlay_settings_check_odd(&found->settings, &type_key, "a string");
 }
 
 /* Finds the only family whose tensors are in a file. */
@@ -495,7 +495,7 @@ static bool find_by_tensors(struct inlay_found_model *found)
 bool inlay_model_find(inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
                       inlay_file_error *error)
 {
-    const inlay_file_value *told = NULL;
+    const inlay_file_value *stated = NULL;
     char full[INLAY_MODEL_NAME_ROOM];
     *found = (struct inlay_found_model){.model = name != NULL ? find_family(name, part) : NULL,
                                         .detected_by = name != NULL ? "options" : "names of tensors",
@@ -504,20 +504,20 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
     if (name != NULL && found->model == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no model family has this name%s",
                                part != NULL ? " and this part" : "");
-    if (!find_detected(found, &told))
+    if (!find_detected(found, &stated))
         return false;
-    if (found->model == NULL && told == NULL)
+    if (found->model == NULL && stated == NULL)
         return find_by_tensors(found);
     if (found->model == NULL && part != NULL)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, told->key,
+        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
                                "this part of a model \"%.60s\" is unknown; if its input layer is that of a known "
                                "family, pass the family's name as `model`",
-                               told->text);
+                               stated->text);
     const bool is_known = found->model != NULL;
     found->model = is_known ? found->model : find_family("table", NULL);
     find_names(found);
     if (!is_known)
-        return inlay_model_assume(told, found);
+        return inlay_model_assume(stated, found);
     if (found->names != NULL)
         return true;
     found->prefix = prefixes_of(found->model)[0];

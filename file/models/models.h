@@ -8,8 +8,8 @@
 
 #include "models/settings.h"
 
-/** Names of tensors, without their common prefix. Null: the layer has no such term. A tensor whose name starts with ?
-   is optional. For the part "decoder", a leading "encoder." of a name is replaced by "decoder.". */
+/** Names of tensors, without their common prefix. Null: the layer has no such term. Names of optional tensors start
+   with ?. For the part "decoder", a leading "encoder." is replaced by "decoder.". */
 struct inlay_model_names {
     const char *tokens, *positions, *segments;
     const char *gamma, *beta;      /**< of the norm */
@@ -21,8 +21,8 @@ enum inlay_model_scale {
     INLAY_MODEL_SCALE_ONE,      /**< 1 */
     INLAY_MODEL_SCALE_FLAG,     /**< sqrt(dim) if the key is true, else 1 */
     INLAY_MODEL_SCALE_NUMBER,   /**< the number of the key */
-    INLAY_MODEL_SCALE_SQRT,     /**< sqrt(dim), in the type of the table if that is a 16-bit one, as Gemma has it */
-    INLAY_MODEL_SCALE_SQRT_KEY, /**< same, with the square root of the key's number, which divides dim */
+    INLAY_MODEL_SCALE_SQRT,     /**< sqrt(dim), rounded to the output type if that has 16 bits, as in Gemma */
+    INLAY_MODEL_SCALE_SQRT_KEY, /**< same, with the key's number, which divides dim */
 };
 
 /** The terms that a layer can have after its token rows, and its end. */
@@ -34,14 +34,14 @@ enum inlay_model_term {
     INLAY_MODEL_TERMS
 };
 
-/** A step of the model between its layer and its first block that inlay doesn't do: "projection", "norm" and so on. */
+/** A step between the layer and the first block that inlay doesn't compute: "projection", "norm" and so on. */
 struct inlay_model_step {
     const char *what;
-    const char *tensor;           /**< the step is there if this tensor is; null: always. A name as those above */
-    enum inlay_model_term before; /**< it comes before this term, so that this and all behind it follow too */
+    const char *tensor;           /**< the model has the step if it has this tensor, named as above; null: always */
+    enum inlay_model_term before; /**< it precedes this term, so this term and all later ones remain too */
 };
 
-/** A family of models. Zeros are what most families have. */
+/** A family of models. Zero is the default of most families. */
 struct inlay_model {
     const char *name;
     const char *part;                      /**< of inlay_file_layer_options, or null */
@@ -51,46 +51,46 @@ struct inlay_model {
     const struct inlay_model_names *names; /**< sets of names, ended by one without tokens */
     const char *dim;                       /**< the key of the columns of the token table; null: "hidden_size" */
     int start;                             /**< the first position */
-    struct inlay_key types_key;            /**< the rows of segments; 0: there are none. No key: those of the tensor */
-    bool after_padding;                    /**< it is the id of padding + 1 */
-    bool padding_aware;                    /**< padding has no position of its own */
-    struct inlay_key padding;              /**< the id of padding, where one of these asks for it */
-    inlay_zero_rows zero_rows;             /**< what is added to the zeros of padding */
-    inlay_recipe recipe;                   /**< of sinusoids where no tensor has the positions; 0: none */
-    struct inlay_key sinusoid;             /**< the truth value that says whether there are sinusoids; no key: always */
+    struct inlay_key types_key;            /**< number of segments; 0: none. No key: the rows of the tensor */
+    bool after_padding;                    /**< the first position is the padding id + 1 */
+    bool padding_aware;                    /**< padding is not counted */
+    struct inlay_key padding;              /**< the padding id, if one of these needs it */
+    inlay_zero_rows zero_rows;             /**< terms added to the zero row of padding */
+    inlay_recipe recipe;                   /**< of sinusoids if no tensor has the positions; 0: none */
+    struct inlay_key sinusoid;             /**< flag of sinusoids; no key: always */
     inlay_norm norm;
     struct inlay_key epsilon; /**< of the norm */
     enum inlay_model_scale scale;
     struct inlay_key scale_key;
-    struct inlay_key demanded; /**< a truth value, and the only one with which this is the layer; no key: none */
+    struct inlay_key demanded; /**< the layer is known only with this value of a flag; no key: always */
     inlay_pooling pooling;
-    struct inlay_key normalize;                   /**< whether pooled rows are scaled to length 1 */
-    const struct inlay_model_step *remaining_ops; /**< in their order, ended by one without a name; null: none */
-    bool has_decoder;                             /**< there is a part "decoder" */
+    struct inlay_key normalize;                   /**< flag: scale pooled rows to length 1 */
+    const struct inlay_model_step *remaining_ops; /**< in order, ended by one without a name; null: none */
+    bool has_decoder;                             /**< it has a part "decoder" */
     bool positions_first;                         /**< they are added before segments */
     bool first_for_bad_ids;                       /**< ids outside the table take row 0 */
-    bool any_dim;                                 /**< no key has the columns of the token table */
-    bool detected_by_tensors;                     /**< names of tensors alone tell it */
+    bool any_dim;                                 /**< no key gives the columns of the token table */
+    bool detected_by_tensors;                     /**< names of tensors identify it */
 };
 
 /** A family that was found in a file. */
 struct inlay_found_model {
     const struct inlay_model *model;
-    const char *detected_by;               /**< what named the family */
+    const char *detected_by;               /**< source of the family's name */
     const char *part;                      /**< of the options */
-    const char *assumed_by;                /**< the key that an assumption rests on, or null */
-    bool is_part;                          /**< it is the text model of a model that is not known */
-    const char *other_key;                 /**< the key that names another family than the options do, or null */
+    const char *assumed_by;                /**< key that an assumption is based on, or null */
+    bool is_part;                          /**< it is the text model of an unknown model */
+    const char *other_key;                 /**< key that names another family than the options, or null */
     const struct inlay_model *other;       /**< that family, or null */
     const struct inlay_model_names *names; /**< the set of names that the file has */
-    const char *prefix;                    /**< of the names of tensors; a star stands for the family's name */
+    const char *prefix;                    /**< of the names of tensors; a star is replaced by the family's name */
     struct inlay_settings settings;
 };
 
-/** The part of encoder-decoder models that embeds what was written so far. */
+/** The part of encoder-decoder models that embeds the generated tokens. */
 #define INLAY_MODEL_DECODER "decoder"
 
-/** The longest name of a tensor with its prefix, and the zero behind it. */
+/** Maximum size of a tensor's name with its prefix, null-terminated. */
 enum { INLAY_MODEL_NAME_ROOM = 128 };
 
 /**
@@ -104,16 +104,16 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
 const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *found, const char *name,
                                             char full[INLAY_MODEL_NAME_ROOM]);
 
-/** Returns whether a layer can do without the tensor of that name: it is null, or begins with ?. */
+/** Returns true if a tensor of that name is optional: it is null, or starts with ?. */
 bool inlay_model_may_lack(const char *name);
 
-/** Takes the token table that was found, if any, for that of a model of no known family, if the configuration names
-    rotary or relative positions and nothing else that an input layer may have; else INLAY_FILE_ERROR_MODEL. `told` is
-    the value that names the model. */
-bool inlay_model_assume(const inlay_file_value *told, struct inlay_found_model *found);
+/** Assumes that the token table is the whole layer of an unknown model. The configuration must name rotary or relative
+    positions and no other part of an input layer; otherwise reports INLAY_FILE_ERROR_MODEL. `stated` is the value that
+    names the model. */
+bool inlay_model_assume(const inlay_file_value *stated, struct inlay_found_model *found);
 
-/** Returns the name of a tensor that may belong to the input layer and that the family has no use for, or null. */
+/** Returns the name of a tensor that may belong to the input layer but that the family doesn't use, or null. */
 const char *inlay_model_unused_tensor(const struct inlay_found_model *found);
 
-/** Returns the key of such a setting, or null. */
+/** Same, for the key of a setting. */
 const char *inlay_model_unused_setting(const struct inlay_found_model *found);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Hashed n-gram embeddings of checkpoints. The names of each kind's parts are data: tensors next to the table, tensors
- * or metadata of the whole model, keys of config.json. Everything in a file is checked against the rows of its table,
- * which bound the hashes. Names of Qwen4Exp are those of transformers 5.23 and, in GGUF files, of llama.cpp. Names of
- * Engram are those of DeepSeek-V4.1's checkpoint and of converters to GGUF, which have no standard yet.
+ * or metadata of the whole model, keys of config.json. All numbers of a file are checked against the rows of its table.
+ * Names of Qwen4Exp follow transformers 5.23 and, in GGUF files, llama.cpp. Names of Engram follow DeepSeek-V4.1's
+ * checkpoint and converters to GGUF, which have no standard yet.
  */
 #include "handle.h"
 #include "models/report.h"
@@ -17,10 +17,10 @@
 /* The arrays of a hash. The first and the last belong to the whole model, the others to a layer. */
 enum part { LAYERS, MULTIPLIERS, MODULI, OFFSETS, TOKEN_MAP, PARTS };
 
-/* Where the integers of an array are. Null names are not looked for. */
+/* The possible locations of an array. Null: no such location. */
 struct array {
     const char *what;          /* for reports and messages; null: the kind has no such array */
-    const char *beside;        /* a tensor of the layer, behind the stem of its table's name */
+    const char *tensor;        /* a tensor of the layer, after the stem of the table's name */
     const char *tensors[2];    /* tensors of the whole model, [layers, ...] */
     const char *config, *gguf; /* keys of the whole model, [layers, ...] */
 };
@@ -34,10 +34,10 @@ struct array {
 static const struct kind {
     const char *name;
     const char *tables[5];    /* ends of the names of tables, with one * where several tensors hold the rows */
-    const char *architecture; /* general.architecture of files that have only one table, whose name has no stem */
+    const char *architecture; /* general.architecture of files with one table, without a stem in its name */
     struct array arrays[PARTS];
-    struct inlay_key pad, mask; /* ids that blocked places take, and that block their place; -1: none */
-    bool pad_resets;            /* the first also ends a text */
+    struct inlay_key pad, mask; /* ids of blocked places, and ids that block their place; -1: none */
+    bool pad_resets;            /* the pad also ends a text */
 } kinds[] = {
     {
         .name = "qwen4_exp",
@@ -75,7 +75,7 @@ struct integers {
 struct inlay_file_ngram {
     inlay_ngram *ngram;
     inlay_ngram_spec spec;         /* over the following arrays and ids */
-    struct integers arrays[PARTS]; /* as the file has them; no values: it has none */
+    struct integers arrays[PARTS]; /* in the file; no values: absent */
     uint32_t *token_map;           /* of the hash, null: ids themselves */
     inlay_ngram_column *columns;
     int64_t pad, mask;
@@ -96,13 +96,13 @@ struct builder {
     struct inlay_settings settings;
     inlay_file_error *error;
     struct found found;
-    size_t slice, slices; /* which layer it is of those in arrays of the whole model, and their number */
+    size_t slice, slices; /* index of the layer in arrays of the whole model, and their number of layers */
     inlay_file_ngram *ngram;
 };
 
 /* ---- Tables ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the number of the layer that a stem names last, such as 14 for "layers.14.", or -1. */
+/* Returns the last layer number in a stem, such as 14 for "layers.14.", or -1. */
 static long long layer_of(const char *stem)
 {
     static const char *const words[] = {"layers.", "blk."};
@@ -192,18 +192,18 @@ static bool fail_missing(const struct builder *builder, const char *what, const 
 static const char *name_of(const struct builder *builder, enum part part)
 {
     const struct array *array = &builder->found.kind->arrays[part];
-    return array->beside != NULL ? array->beside : array->gguf;
+    return array->tensor != NULL ? array->tensor : array->gguf;
 }
 
 /* Returns the tensor of an array next to the table, or null. */
-static const inlay_file_tensor *tensor_beside(const struct builder *builder, const char *name)
+static const inlay_file_tensor *tensor_of_layer(const struct builder *builder, const char *name)
 {
     char full[sizeof builder->found.stem + 64];
     snprintf(full, sizeof full, "%s%s", builder->found.stem, name);
     return inlay_catalog_tensor(&builder->settings.file->catalog, full);
 }
 
-/* Returns the elements of a tensor as a value of the metadata, of kind 0 if they are no integers. */
+/* Returns the elements of a tensor as a metadata value; its kind is 0 unless they are integers. */
 static inlay_file_value value_of(const inlay_file_tensor *tensor)
 {
     static const struct {
@@ -230,7 +230,7 @@ static bool read_array(struct builder *builder, enum part part)
     const struct array *array = &builder->found.kind->arrays[part];
     struct integers *integers = &builder->ngram->arrays[part];
     const inlay_file *file = builder->settings.file;
-    const inlay_file_tensor *tensor = array->beside != NULL ? tensor_beside(builder, array->beside) : NULL;
+    const inlay_file_tensor *tensor = array->tensor != NULL ? tensor_of_layer(builder, array->tensor) : NULL;
     const bool is_sliced = tensor == NULL && part != LAYERS && part != TOKEN_MAP;
     const size_t slices = is_sliced ? builder->slices : 1;
     for (size_t i = 0; i < 2 && tensor == NULL; i++)
@@ -297,7 +297,7 @@ static bool read_arrays(struct builder *builder)
 
 /* ---- The spec --------------------------------------------------------------------------------------------------- */
 
-/* Starts the spec with the number of ids: that of the map, else the vocabulary of the model. */
+/* Starts the spec with the number of ids: the length of the token map, else the vocabulary of the model. */
 static bool begin_spec(struct builder *builder)
 {
     static const struct inlay_key key = {"vocab_size", "vocab_size", -1, .may_be_null = true};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lines of report.h.
+ * Writes the lines of a report.
  */
 #include "models/report.h"
 

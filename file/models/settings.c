@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The look-ups of settings.h.
+ * Finds settings and converts them.
  */
 #include "models/settings.h"
 

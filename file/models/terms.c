@@ -196,7 +196,7 @@ static bool check_vector(const struct inlay_layer_builder *builder, const inlay_
     return true;
 }
 
-/* Finds the values of a tensor as float32, as many as what is named `of` has. Those of F64 are rounded to nearest
+/* Finds a tensor's values as float32. There must be `count`, the number of elements of `of`. F64 is rounded to nearest
    even. */
 static bool take_floats(const struct inlay_layer_builder *builder, const inlay_file_tensor *tensor, const char *of,
                         size_t count, const char *unit, const void **floats)
@@ -392,8 +392,8 @@ static bool build_pooling(struct inlay_layer_builder *builder)
 
 /* ---- All terms -------------------------------------------------------------------------------------------------- */
 
-/* Says if the row of padding, which the layer takes as zeros, is none. */
-static bool look_at_padding(struct inlay_layer_builder *builder)
+/* Reports a row of padding that is not zeros, if the layer takes it as zeros. */
+static bool check_padding(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;
     const size_t dim = layer->tokens.view.dim;
@@ -421,5 +421,5 @@ bool inlay_build_terms(struct inlay_layer_builder *builder)
     return (left_out[INLAY_MODEL_SEGMENTS] || build_segments(builder)) &&
            (left_out[INLAY_MODEL_POSITIONS] || build_positions(builder)) &&
            (left_out[INLAY_MODEL_NORM] || build_norm(builder)) && build_scale(builder) && build_pooling(builder) &&
-           look_at_padding(builder);
+           check_padding(builder);
 }

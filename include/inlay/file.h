@@ -411,7 +411,7 @@ typedef struct inlay_file_reader {
     uint32_t calls;       /**< number of calls since pages are requested */
     uint32_t page_bytes;  /**< page size of the system; 0: rows are in memory, and calls do nothing */
     uint32_t timed_pages; /**< calls with fewer pages are not timed while none are requested */
-    size_t slow_ticks;    /**< ticks above which a page is slow; 0 until enough time has passed to tell */
+    size_t slow_ticks;    /**< ticks above which a page is slow; 0 until measured */
     uint64_t start_ns;    /**< when slow_ticks was last measured */
     uint64_t start_ticks; /**< the same instant by the clock of inlay_file_read.begin */
 } inlay_file_reader;

@@ -77,7 +77,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     static const char *const names[] = {[NPY_TABLE] = "table",
                                         [NPY_LIST] = "list of numbers",
                                         [NPY_INTEGERS] = "list of integers",
-                                        [NPY_BESIDE] = "scale or zero-point array"};
+                                        [NPY_SCALES] = "scale or zero-point array"};
     const char *what = names[kind];
     struct stat status;
     if (fstat(file, &status) != 0)

@@ -128,7 +128,7 @@ static int load_companion(const char *path, int which, struct weights *weights)
     companion_path(path, which, name);
     if (wanted.optional && access(name, F_OK) != 0)
         return DONE;
-    TRY(load_npy(name, NPY_BESIDE, &npy, &weights->arrays[which]));
+    TRY(load_npy(name, NPY_SCALES, &npy, &weights->arrays[which]));
     if (which == ARRAY_SCALES && stored_in_groups(view->type)) {
         view->group = group_of(view, &npy);
         wanted = stored_array(which, view->type, view->rows, view->dim, view->group);
