@@ -81,14 +81,8 @@ static const int64_t ones[40] = {1, 1, 1, 1, 1, 1, 1, 1};
 
 #define WORDS "embeddings.word_embeddings.weight"
 #define PLE "layers.1.ple.ple_embedding."
-#define TABLE(name, type, rows, bytes)                                                                                 \
-    {                                                                                                                  \
-        name, type, 2, {rows, 8}, zeros, (rows)*8 * (bytes)                                                            \
-    }
-#define VECTOR(name, type, count, bytes, data)                                                                         \
-    {                                                                                                                  \
-        name, type, 1, {count}, data, (count) * (bytes)                                                                \
-    }
+#define TABLE(name, type, rows, bytes) name, type, 2, {rows, 8}, zeros, (rows)*8 * (bytes)
+#define VECTOR(name, type, count, bytes, data) name, type, 1, {count}, data, (count) * (bytes)
 
 /* Models whose layers and n-grams own what can be owned. */
 static const struct {
@@ -97,24 +91,28 @@ static const struct {
     bool is_ngram;
 } models[] = {
     {"BERT in bfloat16", "{\"model_type\": \"bert\"}",
-     .tensors = {TABLE(WORDS, "BF16", 20, 2), TABLE("embeddings.position_embeddings.weight", "BF16", 16, 2),
-                 TABLE("embeddings.token_type_embeddings.weight", "BF16", 2, 2),
-                 VECTOR("embeddings.LayerNorm.weight", "BF16", 8, 2, zeros),
-                 VECTOR("embeddings.LayerNorm.bias", "BF16", 8, 2, zeros)}},
-    {"M2M100", "{\"model_type\": \"m2m_100\"}", .tensors = {TABLE("shared.weight", "F32", 20, 4)}},
+     .tensors = {{TABLE(WORDS, "BF16", 20, 2)},
+                 {TABLE("embeddings.position_embeddings.weight", "BF16", 16, 2)},
+                 {TABLE("embeddings.token_type_embeddings.weight", "BF16", 2, 2)},
+                 {VECTOR("embeddings.LayerNorm.weight", "BF16", 8, 2, zeros)},
+                 {VECTOR("embeddings.LayerNorm.bias", "BF16", 8, 2, zeros)}}},
+    {"M2M100", "{\"model_type\": \"m2m_100\"}", .tensors = {{TABLE("shared.weight", "F32", 20, 4)}}},
     {"model2vec", "{\"normalize\": true}",
-     .tensors = {TABLE("embeddings", "I8", 20, 1), VECTOR("mapping", "I64", 30, 8, zeros),
-                 VECTOR("weights", "F64", 30, 8, zeros)}},
+     .tensors = {{TABLE("embeddings", "I8", 20, 1)},
+                 {VECTOR("mapping", "I64", 30, 8, zeros)},
+                 {VECTOR("weights", "F64", 30, 8, zeros)}}},
     {"Qwen4Exp", "{\"vocab_size\": 30, \"eos_token_id\": 2}",
-     .tensors = {TABLE(PLE "ngram_embedding.shard_0.weight", "F16", 20, 2),
-                 TABLE(PLE "ngram_embedding.shard_1.weight", "F16", 20, 2),
-                 VECTOR(PLE "layer_multipliers", "I64", 2, 8, ones),
-                 VECTOR(PLE "ngram_heads_vocab_sizes", "I64", 4, 8, ones),
-                 VECTOR(PLE "ngram_heads_offsets", "I64", 4, 8, zeros)},
+     .tensors = {{TABLE(PLE "ngram_embedding.shard_0.weight", "F16", 20, 2)},
+                 {TABLE(PLE "ngram_embedding.shard_1.weight", "F16", 20, 2)},
+                 {VECTOR(PLE "layer_multipliers", "I64", 2, 8, ones)},
+                 {VECTOR(PLE "ngram_heads_vocab_sizes", "I64", 4, 8, ones)},
+                 {VECTOR(PLE "ngram_heads_offsets", "I64", 4, 8, zeros)}},
      .is_ngram = true},
     {"Engram", "{\"engram_layer_ids\": [1], \"engram_pad_id\": 2}",
-     .tensors = {TABLE("layers.1.engram.embed.weight", "F16", 20, 2), VECTOR("engram.token_map", "I64", 30, 8, zeros),
-                 VECTOR("engram.multipliers", "I64", 2, 8, ones), VECTOR("engram.primes", "I64", 4, 8, ones)},
+     .tensors = {{TABLE("layers.1.engram.embed.weight", "F16", 20, 2)},
+                 {VECTOR("engram.token_map", "I64", 30, 8, zeros)},
+                 {VECTOR("engram.multipliers", "I64", 2, 8, ones)},
+                 {VECTOR("engram.primes", "I64", 4, 8, ones)}},
      .is_ngram = true},
 };
 

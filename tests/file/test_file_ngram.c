@@ -57,39 +57,31 @@ struct checkpoint {
 
 #define PLE "model.language_model.layers.1.ple.ple_embedding."
 #define PLE5 "model.language_model.layers.5.ple.ple_embedding."
-#define INTEGERS(name, array)                                                                                          \
-    {                                                                                                                  \
-        name, "I64", 1, {sizeof(array) / 8}, array, sizeof(array)                                                      \
-    }
+#define INTEGERS(name, array) name, "I64", 1, {sizeof(array) / 8}, array, sizeof(array)
 #define CONSTANTS(stem, layer)                                                                                         \
-    INTEGERS(stem "layer_multipliers", multipliers[layer]), INTEGERS(stem "ngram_heads_vocab_sizes", moduli[layer]),   \
-        INTEGERS(stem "ngram_heads_offsets", offsets[layer])
-#define FP8(name, layer, first, rows)                                                                                  \
+    {INTEGERS(stem "layer_multipliers", multipliers[layer])},                                                          \
+        {INTEGERS(stem "ngram_heads_vocab_sizes", moduli[layer])},                                                     \
     {                                                                                                                  \
-        name, "F8_E4M3", 2, {rows, DIM}, table[layer] + (first)*DIM, (rows)*DIM                                        \
+        INTEGERS(stem "ngram_heads_offsets", offsets[layer])                                                           \
     }
-#define EXPONENTS(name, layer)                                                                                         \
-    {                                                                                                                  \
-        name, "F8_E8M0", 2, {ROWS, 1}, exponents[layer], ROWS                                                          \
-    }
+#define FP8(name, layer, first, rows) name, "F8_E4M3", 2, {rows, DIM}, table[layer] + (first)*DIM, (rows)*DIM
+#define EXPONENTS(name, layer) name, "F8_E8M0", 2, {ROWS, 1}, exponents[layer], ROWS
 #define SHARDS                                                                                                         \
-    FP8(PLE "ngram_embedding.shard_0.weight", 0, 0, 24), FP8(PLE "ngram_embedding.shard_1.weight", 0, 24, 24),         \
-        FP8(PLE "ngram_embedding.shard_2.weight", 0, 48, 16),                                                          \
+    {FP8(PLE "ngram_embedding.shard_0.weight", 0, 0, 24)}, {FP8(PLE "ngram_embedding.shard_1.weight", 0, 24, 24)},     \
+        {FP8(PLE "ngram_embedding.shard_2.weight", 0, 48, 16)},                                                        \
     {                                                                                                                  \
         PLE "ngram_embedding.weight_scale", "BF16", 0, {0}, &half, 2                                                   \
     }
 #define QWEN_CONFIG                                                                                                    \
     "{\"model_type\": \"qwen4_exp\", \"eos_token_id\": 39, \"text_config\": {\"vocab_size\": 40, \"eos_token_id\": "   \
     "[7, 8]}}"
-#define VALUE_INTEGERS(name, array)                                                                                    \
-    {                                                                                                                  \
-        .key = name, .integers = array, .count = sizeof(array) / 8                                                     \
-    }
+#define VALUE_INTEGERS(name, array) .key = name, .integers = array, .count = sizeof(array) / 8
 #define QWEN_VALUES                                                                                                    \
-    {.key = "general.architecture", .text = "qwen4exp"}, VALUE_INTEGERS("qwen4exp.ple.layers", layer_one),             \
-        VALUE_INTEGERS("qwen4exp.ple.layer_multipliers", multipliers[0]),                                              \
-        VALUE_INTEGERS("qwen4exp.ple.head_vocab_sizes", moduli[0]),                                                    \
-        VALUE_INTEGERS("qwen4exp.ple.head_offsets", offsets[0]), {.key = "qwen4exp.ple.eos_token_id", .number = EOS},  \
+    {.key = "general.architecture", .text = "qwen4exp"}, {VALUE_INTEGERS("qwen4exp.ple.layers", layer_one)},           \
+        {VALUE_INTEGERS("qwen4exp.ple.layer_multipliers", multipliers[0])},                                            \
+        {VALUE_INTEGERS("qwen4exp.ple.head_vocab_sizes", moduli[0])},                                                  \
+        {VALUE_INTEGERS("qwen4exp.ple.head_offsets", offsets[0])},                                                     \
+        {.key = "qwen4exp.ple.eos_token_id", .number = EOS},                                                           \
     {                                                                                                                  \
         .key = "qwen4exp.vocab_size", .number = VOCAB                                                                  \
     }
@@ -98,24 +90,21 @@ struct checkpoint {
     "\"engram_multipliers\": [23703573157769, 20109073645365, 8052911324071, 5, 7, 11], "                              \
     "\"engram_primes\": [11, 13, 17, 19, 7, 5, 3, 2]" more "}"
 #define ENGRAM_TABLES                                                                                                  \
-    FP8("layers.1.engram.embed.weight", 0, 0, ROWS), EXPONENTS("layers.1.engram.embed.scale", 0),                      \
-        FP8("layers.14.engram.embed.weight", 1, 0, ROWS), EXPONENTS("layers.14.engram.embed.scale", 1)
-#define TOKEN_MAP                                                                                                      \
+    {FP8("layers.1.engram.embed.weight", 0, 0, ROWS)}, {EXPONENTS("layers.1.engram.embed.scale", 0)},                  \
+        {FP8("layers.14.engram.embed.weight", 1, 0, ROWS)},                                                            \
     {                                                                                                                  \
-        "engram.token_map", "I32", 1, {VOCAB}, token_map_32, sizeof token_map_32                                       \
+        EXPONENTS("layers.14.engram.embed.scale", 1)                                                                   \
     }
+#define TOKEN_MAP "engram.token_map", "I32", 1, {VOCAB}, token_map_32, sizeof token_map_32
 #define ENGRAM_VALUES                                                                                                  \
-    {.key = "general.architecture", .text = "deepseek41"}, VALUE_INTEGERS("deepseek41.engram.layer_ids", layers),      \
+    {.key = "general.architecture", .text = "deepseek41"}, {VALUE_INTEGERS("deepseek41.engram.layer_ids", layers)},    \
         {.key = "deepseek41.engram.multipliers", .integers = multipliers[0], .count = 2 * N},                          \
         {.key = "deepseek41.engram.primes", .integers = moduli[0], .count = 2 * COLUMNS},                              \
         {.key = "deepseek41.engram.offsets", .integers = offsets[0], .count = 2 * COLUMNS},                            \
     {                                                                                                                  \
         .key = "deepseek41.engram.pad_id", .number = PAD                                                               \
     }
-#define F16_TABLE(name, layer, rows)                                                                                   \
-    {                                                                                                                  \
-        name, "F16", 2, {rows, DIM}, table[layer], (rows)*DIM * 2                                                      \
-    }
+#define F16_TABLE(name, layer, rows) name, "F16", 2, {rows, DIM}, table[layer], (rows)*DIM * 2
 
 static const struct checkpoint good[] = {
     {"Qwen4Exp in shards", QWEN_CONFIG, .tensors = {CONSTANTS(PLE, 0), SHARDS}, .ask = -1, .type = INLAY_E4M3,
@@ -123,12 +112,14 @@ static const struct checkpoint good[] = {
     {"the same layer by its number", QWEN_CONFIG, .tensors = {CONSTANTS(PLE, 0), SHARDS}, .ask = 1, .type = INLAY_E4M3,
      .scale = (const float[]){.5f}},
     {"one of two layers", QWEN_CONFIG,
-     .tensors = {CONSTANTS(PLE, 0), CONSTANTS(PLE5, 1), F16_TABLE(PLE "ngram_embedding.weight", 0, ROWS),
-                 F16_TABLE(PLE5 "ngram_embedding.weight", 1, ROWS)},
+     .tensors = {CONSTANTS(PLE, 0),
+                 CONSTANTS(PLE5, 1),
+                 {F16_TABLE(PLE "ngram_embedding.weight", 0, ROWS)},
+                 {F16_TABLE(PLE5 "ngram_embedding.weight", 1, ROWS)}},
      .ask = 5, .layer = 1, .type = INLAY_F16,
      .says = "pad, and end of texts: id 7 (config.text_config.eos_token_id)\n"},
     {"Qwen4Exp in GGUF", .values = (const struct model_value[]){QWEN_VALUES, {.key = NULL}},
-     .tensors = {F16_TABLE("per_layer_token_embd.weight", 0, ROWS)}, .ask = -1, .type = INLAY_F16,
+     .tensors = {{F16_TABLE("per_layer_token_embd.weight", 0, ROWS)}}, .ask = -1, .type = INLAY_F16,
      .says = "multipliers: qwen4exp.ple.layer_multipliers, 3 of them\n"},
     {"Qwen4Exp in GGUF, a tensor per head", .values = (const struct model_value[]){QWEN_VALUES, {.key = NULL}},
      .tensors = {{"ple_ngram_embd.0.weight", "F16", 2, {11, DIM}, table[0], 11 * DIM * 2},
@@ -136,27 +127,27 @@ static const struct checkpoint good[] = {
                  {"ple_ngram_embd.2.weight", "F16", 2, {17, DIM}, table[0] + 24 * DIM * 2, 17 * DIM * 2},
                  {"ple_ngram_embd.3.weight", "F16", 2, {23, DIM}, table[0] + 41 * DIM * 2, 23 * DIM * 2}},
      .ask = 1, .type = INLAY_F16},
-    {"Engram with constants in the config", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, TOKEN_MAP}, .ask = 14,
+    {"Engram with constants in the config", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, {TOKEN_MAP}}, .ask = 14,
      .layer = 1, .type = INLAY_E4M3_E8M0, .is_engram = true,
      .says = "columns: 2 of each length from 2 to 3, one after the other\n"},
-    {"the other layer", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, TOKEN_MAP}, .ask = 1, .type = INLAY_E4M3_E8M0,
+    {"the other layer", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, {TOKEN_MAP}}, .ask = 1, .type = INLAY_E4M3_E8M0,
      .is_engram = true},
-    {"Engram with images", ENGRAM_CONFIG(", \"image_token_id\": 9"), .tensors = {ENGRAM_TABLES, TOKEN_MAP}, .ask = 1,
+    {"Engram with images", ENGRAM_CONFIG(", \"image_token_id\": 9"), .tensors = {ENGRAM_TABLES, {TOKEN_MAP}}, .ask = 1,
      .type = INLAY_E4M3_E8M0, .is_engram = true, .has_mask = true, .says = "mask: id 9 (config.image_token_id)\n"},
     {"Engram in GGUF",
      .values = (const struct model_value[]){ENGRAM_VALUES,
-                                            VALUE_INTEGERS("deepseek41.engram.token_map", token_map),
+                                            {VALUE_INTEGERS("deepseek41.engram.token_map", token_map)},
                                             {.key = NULL}},
-     .tensors = {F16_TABLE("blk.1.engram_embd.weight", 0, ROWS), F16_TABLE("blk.14.engram_embd.weight", 1, ROWS)},
+     .tensors = {{F16_TABLE("blk.1.engram_embd.weight", 0, ROWS)}, {F16_TABLE("blk.14.engram_embd.weight", 1, ROWS)}},
      .ask = 14, .layer = 1, .type = INLAY_F16, .is_engram = true},
     {"one Engram layer with constants in tensors",
      .values = (const struct model_value[]){{.key = "general.architecture", .text = "deepseek41"},
                                             {.key = "deepseek41.engram.pad_id", .number = PAD},
                                             {.key = NULL}},
-     .tensors = {F16_TABLE("blk.14.engram_embd.weight", 1, ROWS),
-                 INTEGERS("engram_multipliers.weight", multipliers[1]),
-                 INTEGERS("engram_primes.weight", moduli[1]),
-                 INTEGERS("engram_offsets.weight", offsets[1]),
+     .tensors = {{F16_TABLE("blk.14.engram_embd.weight", 1, ROWS)},
+                 {INTEGERS("engram_multipliers.weight", multipliers[1])},
+                 {INTEGERS("engram_primes.weight", moduli[1])},
+                 {INTEGERS("engram_offsets.weight", offsets[1])},
                  {"engram_token_map.weight", "I32", 1, {VOCAB}, token_map_32, sizeof token_map_32}},
      .ask = -1, .layer = 1, .type = INLAY_F16, .is_engram = true},
 };
@@ -165,28 +156,29 @@ static const struct checkpoint bad[] = {
     {"no table", QWEN_CONFIG, .tensors = {CONSTANTS(PLE, 0)}, .ask = -1, .status = INLAY_FILE_ERROR_MODEL, .name = ""},
     {"a per-layer table of Gemma",
      .values = (const struct model_value[]){{.key = "general.architecture", .text = "gemma3n"}, {.key = NULL}},
-     .tensors = {F16_TABLE("per_layer_token_embd.weight", 0, ROWS)}, .ask = -1, .status = INLAY_FILE_ERROR_MODEL,
+     .tensors = {{F16_TABLE("per_layer_token_embd.weight", 0, ROWS)}}, .ask = -1, .status = INLAY_FILE_ERROR_MODEL,
      .name = ""},
-    {"two layers, and none is named", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, TOKEN_MAP}, .ask = -1,
+    {"two layers, and none is named", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, {TOKEN_MAP}}, .ask = -1,
      .status = INLAY_FILE_ERROR_MODEL, .name = "layers.14.engram.embed.weight", .message = "2 layers"},
-    {"another layer", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, TOKEN_MAP}, .ask = 2,
+    {"another layer", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES, {TOKEN_MAP}}, .ask = 2,
      .status = INLAY_FILE_ERROR_MISSING, .name = "", .message = "layer 2"},
     {"another layer of one without a number", .values = (const struct model_value[]){QWEN_VALUES, {.key = NULL}},
-     .tensors = {F16_TABLE("per_layer_token_embd.weight", 0, ROWS)}, .ask = 3, .status = INLAY_FILE_ERROR_MODEL,
+     .tensors = {{F16_TABLE("per_layer_token_embd.weight", 0, ROWS)}}, .ask = 3, .status = INLAY_FILE_ERROR_MODEL,
      .name = "per_layer_token_embd.weight"},
     {"no multipliers", QWEN_CONFIG,
-     .tensors = {INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0]), INTEGERS(PLE "ngram_heads_offsets", offsets[0]),
+     .tensors = {{INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0])},
+                 {INTEGERS(PLE "ngram_heads_offsets", offsets[0])},
                  SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_MISSING, .name = "layer_multipliers"},
     {"multipliers of floats", QWEN_CONFIG,
      .tensors = {{PLE "layer_multipliers", "F32", 1, {N}, floats, sizeof floats},
-                 INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0]),
+                 {INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0])},
                  SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_TYPE, .name = PLE "layer_multipliers", .message = "F32"},
-    {"no moduli", QWEN_CONFIG, .tensors = {INTEGERS(PLE "layer_multipliers", multipliers[0]), SHARDS}, .ask = -1,
+    {"no moduli", QWEN_CONFIG, .tensors = {{INTEGERS(PLE "layer_multipliers", multipliers[0])}, SHARDS}, .ask = -1,
      .status = INLAY_FILE_ERROR_MISSING, .name = "ngram_heads_vocab_sizes"},
     {"a modulus of 64 bits without a sign", QWEN_CONFIG,
-     .tensors = {INTEGERS(PLE "layer_multipliers", multipliers[0]),
+     .tensors = {{INTEGERS(PLE "layer_multipliers", multipliers[0])},
                  {PLE "ngram_heads_vocab_sizes",
                   "U64",
                   1,
@@ -196,33 +188,42 @@ static const struct checkpoint bad[] = {
                  SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_TYPE, .name = PLE "ngram_heads_vocab_sizes", .message = "below 2^63"},
     {"moduli of 3 lengths", QWEN_CONFIG,
-     .tensors = {INTEGERS(PLE "layer_multipliers", moduli[0]), INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[1]),
+     .tensors = {{INTEGERS(PLE "layer_multipliers", moduli[0])},
+                 {INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[1])},
                  SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_SHAPE, .name = "ngram_heads_vocab_sizes",
      .message = "4 columns do not suit"},
     {"one multiplier", QWEN_CONFIG,
-     .tensors = {INTEGERS(PLE "layer_multipliers", layer_one), INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[1]),
+     .tensors = {{INTEGERS(PLE "layer_multipliers", layer_one)},
+                 {INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[1])},
                  SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_SHAPE, .name = "ngram_heads_vocab_sizes"},
     {"three offsets", QWEN_CONFIG,
-     .tensors = {INTEGERS(PLE "layer_multipliers", multipliers[0]), INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0]),
-                 INTEGERS(PLE "ngram_heads_offsets", multipliers[1]), SHARDS},
+     .tensors = {{INTEGERS(PLE "layer_multipliers", multipliers[0])},
+                 {INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0])},
+                 {INTEGERS(PLE "ngram_heads_offsets", multipliers[1])},
+                 SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_SHAPE, .name = "ngram_heads_offsets", .message = "3 offsets for 4"},
     {"hashes past the table", QWEN_CONFIG,
-     .tensors = {CONSTANTS(PLE, 0), F16_TABLE(PLE "ngram_embedding.weight", 0, 59)}, .ask = -1,
+     .tensors = {CONSTANTS(PLE, 0), {F16_TABLE(PLE "ngram_embedding.weight", 0, 59)}}, .ask = -1,
      .status = INLAY_FILE_ERROR_RANGE, .name = PLE "ngram_embedding.weight",
      .message = "column 3 has offset 41 and modulus 19, but the table has 59 rows"},
     {"offsets past any table", QWEN_CONFIG,
-     .tensors = {INTEGERS(PLE "layer_multipliers", multipliers[1]), INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0]),
-                 INTEGERS(PLE "ngram_heads_offsets", ((const int64_t[]){INT64_MAX, -1, 0, 0})), SHARDS},
+     .tensors = {{INTEGERS(PLE "layer_multipliers", multipliers[1])},
+                 {INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0])},
+                 {INTEGERS(PLE "ngram_heads_offsets", ((const int64_t[]){INT64_MAX, -1, 0, 0}))},
+                 SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_RANGE, .name = PLE "ngram_embedding.shard_*.weight"},
     {"a negative offset", QWEN_CONFIG,
-     .tensors = {INTEGERS(PLE "layer_multipliers", multipliers[1]), INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0]),
-                 INTEGERS(PLE "ngram_heads_offsets", ((const int64_t[]){0, -1, 0, 0})), SHARDS},
+     .tensors = {{INTEGERS(PLE "layer_multipliers", multipliers[1])},
+                 {INTEGERS(PLE "ngram_heads_vocab_sizes", moduli[0])},
+                 {INTEGERS(PLE "ngram_heads_offsets", ((const int64_t[]){0, -1, 0, 0}))},
+                 SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_RANGE, .name = PLE "ngram_embedding.shard_*.weight"},
     {"a modulus of 0", QWEN_CONFIG,
-     .tensors = {INTEGERS(PLE "layer_multipliers", multipliers[1]),
-                 INTEGERS(PLE "ngram_heads_vocab_sizes", ((const int64_t[]){1, 0, 1, 1})), SHARDS},
+     .tensors = {{INTEGERS(PLE "layer_multipliers", multipliers[1])},
+                 {INTEGERS(PLE "ngram_heads_vocab_sizes", ((const int64_t[]){1, 0, 1, 1}))},
+                 SHARDS},
      .ask = -1, .status = INLAY_FILE_ERROR_RANGE, .name = PLE "ngram_embedding.shard_*.weight"},
     {"no end of texts", "{\"vocab_size\": 40}", .tensors = {CONSTANTS(PLE, 0), SHARDS}, .ask = -1,
      .status = INLAY_FILE_ERROR_MISSING, .name = "eos_token_id"},
@@ -240,23 +241,23 @@ static const struct checkpoint bad[] = {
     {"no token map", ENGRAM_CONFIG(), .tensors = {ENGRAM_TABLES}, .ask = 1, .status = INLAY_FILE_ERROR_MISSING,
      .name = "engram.token_map", .message = "token map"},
     {"a number below 0", ENGRAM_CONFIG(),
-     .tensors = {ENGRAM_TABLES, INTEGERS("engram.token_map", ((const int64_t[]){1, 2, -3, 4}))}, .ask = 1,
+     .tensors = {ENGRAM_TABLES, {INTEGERS("engram.token_map", ((const int64_t[]){1, 2, -3, 4}))}}, .ask = 1,
      .status = INLAY_FILE_ERROR_RANGE, .name = "engram.token_map", .message = "the number of id 2 is -3"},
     {"a number of 33 bits", ENGRAM_CONFIG(),
-     .tensors = {ENGRAM_TABLES, INTEGERS("engram.token_map", ((const int64_t[]){1, INT64_C(1) << 32}))}, .ask = 1,
+     .tensors = {ENGRAM_TABLES, {INTEGERS("engram.token_map", ((const int64_t[]){1, INT64_C(1) << 32}))}}, .ask = 1,
      .status = INLAY_FILE_ERROR_RANGE, .name = "engram.token_map"},
     {"a pad past the map", ENGRAM_CONFIG(),
-     .tensors = {ENGRAM_TABLES, INTEGERS("engram.token_map", ((const int64_t[]){1, 2}))}, .ask = 1,
+     .tensors = {ENGRAM_TABLES, {INTEGERS("engram.token_map", ((const int64_t[]){1, 2}))}}, .ask = 1,
      .status = INLAY_FILE_ERROR_MODEL, .name = "config.engram_pad_id"},
     {"a layer that is not listed", ENGRAM_CONFIG(),
-     .tensors = {F16_TABLE("layers.3.engram.embed.weight", 0, ROWS), TOKEN_MAP}, .ask = -1,
+     .tensors = {{F16_TABLE("layers.3.engram.embed.weight", 0, ROWS)}, {TOKEN_MAP}}, .ask = -1,
      .status = INLAY_FILE_ERROR_MODEL, .name = "layers.3.engram.embed.weight"},
     {"an array that is no whole number of layers",
      "{\"engram_layer_ids\": [1, 14], \"engram_multipliers\": [1, 3, 5, 7, 9], \"engram_pad_id\": 2}",
-     .tensors = {ENGRAM_TABLES, TOKEN_MAP}, .ask = 1, .status = INLAY_FILE_ERROR_SHAPE,
+     .tensors = {ENGRAM_TABLES, {TOKEN_MAP}}, .ask = 1, .status = INLAY_FILE_ERROR_SHAPE,
      .name = "config.engram_multipliers", .message = "5 integers for 2 layers"},
     {"an array that is a number", "{\"engram_layer_ids\": 1, \"engram_pad_id\": 2}",
-     .tensors = {ENGRAM_TABLES, TOKEN_MAP}, .ask = 1, .status = INLAY_FILE_ERROR_MODEL,
+     .tensors = {ENGRAM_TABLES, {TOKEN_MAP}}, .ask = 1, .status = INLAY_FILE_ERROR_MODEL,
      .name = "config.engram_layer_ids"},
 };
 
