@@ -637,7 +637,7 @@ START_TEST(single_rows_count_under_a_cap)
 }
 END_TEST
 
-/* ---- Mappings of the caller ------------------------------------------------------------------------------------- */
+/* ---- Your own mappings ---------------------------------------------------------------------------------------- */
 
 /* The first file as another program maps it, with the system's readahead, and the table in it. */
 struct foreign {

@@ -39,7 +39,7 @@ import tempfile
 import unittest.mock
 import warnings
 
-os.environ["HF_HUB_OFFLINE"] = "1"  # nothing is to be looked for on the network
+os.environ["HF_HUB_OFFLINE"] = "1"  # no network access
 os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
 warnings.simplefilter("ignore")
 
@@ -827,7 +827,7 @@ def keep(rows, summary, write):
     text = DOCS.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     old, after = rest.split(END)
-    head = "| `model_type` | family | layer | what follows | beside the model |\n|---|---|---|---|---|\n"
+    head = "| `model_type` | family | layer | remaining steps | vs. the model |\n|---|---|---|---|---|\n"
     new = f"{summary}.\n\n{head}{''.join(row.line() for row in rows)}"
     if write:
         DOCS.write_text(before + BEGIN + new + END + after, encoding="utf-8")
