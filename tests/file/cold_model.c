@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The model of the tests of tables larger than memory. Elements are a hash of their index, so rows can be checked
- * without keeping anything else in memory.
+ * The model for tests of tables larger than memory. Elements are a hash of their index, so tests can check rows without
+ * a copy of the table.
  */
 #define _GNU_SOURCE /* MADV_DONTNEED, mincore */
 #include "file/cold_model.h"
@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HEADER = 256 }; /* bytes of the headers, with spaces behind them */
+enum { HEADER = 256 }; /* bytes of the headers, padded with spaces */
 
 static char folder[32];
 static const char *const names[FILES] = {"first.safetensors", "second.safetensors"};
@@ -119,7 +119,7 @@ void close_file(void)
     file = NULL;
 }
 
-/* ---- What the system holds -------------------------------------------------------------------------------------- */
+/* ---- Pages ------------------------------------------------------------------------------------------------------ */
 
 size_t cached_pages(void)
 {
@@ -166,8 +166,8 @@ bool drop_cache(void)
 {
     char path[128];
     drop_from_process();
-    for (int attempt = 0; attempt < 10; attempt++) { /* a page that some thread just looks at stays */
-        read_model(); /* waits for pages that are requested already, which would come later */
+    for (int attempt = 0; attempt < 10; attempt++) { /* pages in use stay */
+        read_model();                                /* waits for pages that were already requested */
         for (size_t i = 0; i < FILES; i++) {
             path_of(names[i], path, sizeof path);
             const int descriptor = open(path, O_RDONLY);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A model of two files for the tests of tables larger than memory, and what the system holds of them. They lie in the
- * working directory: where that is on no disk, the system keeps the pages of files.
+ * A model of two files for tests of tables larger than memory, and queries of its cached and resident pages. The files
+ * are in the working directory. If that isn't on a disk, the system keeps their pages.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 
 enum { MIB = 1 << 20, WIDTH = 66, ROW = WIDTH * sizeof(float), FILES = 2, FILE_ROWS = 20 * MIB / ROW };
 
-/* What is open, and the table whose rows the tensors of both files hold in turn. */
+/* The open model, and its table: the rows of the first file, then those of the second. */
 extern inlay_file *file;
 extern inlay_file_table cold_table;
 
@@ -20,7 +20,7 @@ extern inlay_file_table cold_table;
 void make_model(void);
 void remove_model(void);
 
-/* Opens the model, without a cap for 0 bytes. */
+/* Opens the model; resident_bytes 0: no cap. */
 void open_with(inlay_file_memory memory, size_t resident_bytes);
 void open_mapped(void);
 void close_file(void);
@@ -28,24 +28,23 @@ void close_file(void);
 /* Returns element `at` of the table. */
 float element(size_t at);
 
-/* Returns how many pages of the open files the system's cache holds. */
+/* Returns the number of pages of the open files in the system's cache. */
 size_t cached_pages(void);
 
-/* Waits until the cache holds that many, for a second at most, and returns how many it holds. */
+/* Waits until the cache has that many, at most a second, and returns their number. */
 size_t wait_for_pages(size_t count);
 
-/* Returns how many bytes of all mappings of the files are resident in this process. */
+/* Returns the bytes of the mappings that are resident in this process. */
 size_t resident_bytes(void);
 
 /* Reads both files in order. */
 void read_model(void);
 
-/* Makes none of them resident. */
+/* Drops all pages of the files from this process. */
 void drop_from_process(void);
 
-/* Empties the system's cache of the files too. Returns whether that worked, and says so if not. */
+/* Drops them from the system's cache too. Returns false, with a message, if that fails. */
 bool drop_cache(void);
 
-/* Does the same for tests that count requested pages, which need a system that answers requests: emulators ignore
-   them. */
+/* Same, for tests that count requested pages. Also returns false if requests are ignored, as in emulators. */
 bool drop_cache_before_requests(void);

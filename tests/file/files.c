@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of files.h. A system limit bounds memory, including mappings and malloc. Time is the process's CPU time, so
- * other processes don't affect it.
+ * Writes and opens files. A system limit bounds memory, including mappings and malloc. Time is the process's CPU time,
+ * so other processes don't affect it.
  */
 #define _GNU_SOURCE
 #include "file/files.h"
@@ -191,7 +191,7 @@ static size_t left_open(void)
 /* Limits the address space to that number of bytes more than now, or to none for 0. */
 static void limit_memory(size_t more)
 {
-#ifndef SANITIZED /* which reserve terabytes */
+#ifndef SANITIZED /* sanitizers reserve terabytes */
     struct rlimit limit;
     unsigned long pages = 0;
     FILE *statm = fopen("/proc/self/statm", "r");
@@ -214,15 +214,14 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* The most seconds that a refusal may take. Sanitizers, builds without optimization and other machines, which are
-   emulated, take longer. */
+/* Maximum seconds of a rejection. Sanitizers, unoptimized builds and emulated machines take longer. */
 #if defined(SANITIZED) || !defined(__OPTIMIZE__) || !defined(__x86_64__)
 static const double max_seconds = 1;
 #else
 static const double max_seconds = 0.01;
 #endif
 
-/* Opens a path with so much more memory, and says what time it took. */
+/* Opens a path with that much more memory, and measures the time. */
 static inlay_file_status open_bounded(const char *path, size_t more, inlay_file **file, inlay_file_error *error,
                                       double *seconds)
 {
@@ -234,7 +233,7 @@ static inlay_file_status open_bounded(const char *path, size_t more, inlay_file 
     return status;
 }
 
-/* The bytes of the address space that a regular file takes when it is mapped. */
+/* Returns the bytes of address space of a mapped regular file. */
 static size_t mapped_bytes(const char *path)
 {
     struct stat about;
@@ -270,7 +269,7 @@ void expect_refused(const char *path, inlay_file_status status, const char *name
     EXPECT(name == NULL || strcmp(error.name, name) == 0, "the name is \"%s\", not \"%s\"", error.name, name);
     EXPECT(name == NULL || strstr(error.message, name) != NULL, "\"%s\" is not in: %s", name, error.message);
     EXPECT((error.system_error != 0) == (status == INLAY_FILE_ERROR_SYSTEM), "system error %d", error.system_error);
-    /* The machine may have been busy. */
+    /* Again, if the machine was busy. */
     for (int again = 0; again < 4 && seconds >= max_seconds; again++)
         open_bounded(path, 0, &file, &error, &seconds);
     EXPECT(seconds < max_seconds, "it took %g ms: %s", seconds * 1e3, error.message);
@@ -334,7 +333,7 @@ static const char *check_tensor(inlay_file *file, const struct inlay_source *sou
     return check_table(file, tensor);
 }
 
-/* Returns whether a value has what its kind says, with zeros behind its strings; reads the ends of its arrays. */
+/* Returns true if a value has the fields of its kind, with null-terminated strings. Reads the ends of its arrays. */
 static bool is_complete(const inlay_file_value *value)
 {
     size_t last = value->count > 0 ? value->count - 1 : 0;
@@ -359,7 +358,7 @@ static bool is_complete(const inlay_file_value *value)
     }
 }
 
-/* Checks what was parsed. */
+/* Checks the tensors and values of a parsed file. */
 static const char *check_parsed(inlay_file *file, const struct inlay_source *source)
 {
     const char *wrong = NULL;
@@ -373,7 +372,7 @@ static const char *check_parsed(inlay_file *file, const struct inlay_source *sou
     return wrong;
 }
 
-/* Parses bytes in one way and checks what comes of it. */
+/* Parses bytes with a parser and checks the result. */
 static const char *check(bool (*parse)(struct inlay_catalog *catalog, const struct inlay_source *source),
                          const unsigned char *bytes, size_t size, inlay_file_status *status)
 {
@@ -404,7 +403,7 @@ const char *check_config(const unsigned char *bytes, size_t size)
     return check(inlay_parse_config, bytes, size, &status);
 }
 
-/* Checks bytes that end where a page ends behind which nothing can be read. */
+/* Checks bytes that end at an inaccessible page. */
 static inlay_file_status check_at_end(struct arena *arena, const unsigned char *bytes, size_t size, size_t changed)
 {
     inlay_file_status status;

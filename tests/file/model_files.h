@@ -50,7 +50,7 @@ struct safetensors {
     struct blob header, data;
 };
 
-/* Adds a tensor, whose data follows that of the others. */
+/* Adds a tensor; its data follows the data of earlier ones. */
 void safetensors_add(struct safetensors *file, const struct model_tensor *tensor);
 
 /* Writes the file in the folder, and frees it. Returns its path. */

@@ -100,7 +100,7 @@ START_TEST(every_type_of_ids_finds_its_rows)
         if (!drop_cache_before_requests())
             return;
         memset(ids, 0, sizeof ids);
-        ids[1] = 190; /* little-endian, at an odd address; its row lies on one page */
+        ids[1] = 190; /* little-endian, at an odd address; its row is on one page */
         EXPECT(inlay_file_prefetch(file, &cold_table.view, ids + 1, types[i], 1) == INLAY_FILE_OK, "an error");
         const size_t cached = wait_for_pages(1);
         const struct inlay_rows rows = inlay_rows_of(&cold_table.view, ids + 1, types[i], 1, page_bytes());
@@ -135,7 +135,7 @@ START_TEST(ids_outside_of_the_table_are_ignored)
 }
 END_TEST
 
-/* Requests and reads pages of rows, around which nothing can be read. */
+/* Requests and reads pages of rows between inaccessible pages. */
 static void touch_between_guards(const inlay_table *view, const int64_t *ids, size_t count)
 {
     const struct inlay_rows rows = inlay_rows_of(view, ids, INLAY_ID_I64, count, page_bytes());
@@ -200,7 +200,7 @@ START_TEST(scales_are_requested_too)
     open_mapped();
     if (!drop_cache_before_requests())
         return;
-    /* An int8 table in the first file, whose scales are in the second. */
+    /* An int8 table in the first file, with its scales in the second. */
     inlay_table view = inlay_table_i8(cold_table.view.extents[0].data, cold_table.view.extents[1].data, 1 << 20, 8);
     call->ids[0] = 3;
     call->ids[1] = 1 << 19;
@@ -216,7 +216,7 @@ END_TEST
 
 enum { PAGES_ROWS = 2000, PAGES_DIM = 4096, PAGES_ID = 1000, ARRAYS = 3, ARRAY_BYTES = PAGES_ROWS * PAGES_DIM * 4 };
 
-/* Writes which pages were touched, and makes them untouched again. Returns their number. */
+/* Writes flags of touched pages, and resets them. Returns their number. */
 static size_t take_touched(unsigned char *bytes, unsigned char *flags)
 {
     size_t count = 0;
@@ -227,8 +227,8 @@ static size_t take_touched(unsigned char *bytes, unsigned char *flags)
     return count;
 }
 
-/* Compares the pages that are requested and read for a row with those that a gather of it reads. Returns false if there
-   is no such table. */
+/* Compares the pages requested and read for a row with those that a gather reads. Returns false if the table is
+   invalid. */
 static bool row_has_the_pages_of_a_gather(const inlay_table *view, unsigned char *bytes)
 {
     static unsigned char gathered[ARRAYS * ARRAY_BYTES / 4096], read[sizeof gathered]; /* no page is smaller */
@@ -284,22 +284,22 @@ START_TEST(prefetch_requests_pages_and_maps_none)
     open_mapped();
     if (!drop_cache_before_requests())
         return;
-    /* Rows that are further apart than a page, of whatever size that is. */
+    /* Rows further apart than a page of any size. */
     const size_t apart = cold_table.view.rows / MAX_REQUESTED;
     for (size_t i = 0; i < LARGE_CALL; i++)
         the_call.ids[i] = (int32_t)((i * 7 % MAX_REQUESTED) * apart + i / MAX_REQUESTED);
     ck_assert(inlay_file_prefetch(file, &cold_table.view, the_call.ids, INLAY_ID_I32, LARGE_CALL) == INLAY_FILE_OK);
     EXPECT(resident_bytes() == 0, "%zu bytes were read", resident_bytes());
-    /* Of a row that has two pages the second would be one too many. */
+    /* The second page of a row may exceed the maximum. */
     size_t cached = wait_for_pages(MAX_REQUESTED - 2), before;
-    do { /* on a busy disk the last ones come later */
+    do { /* on a busy disk, the last ones come later */
         before = cached;
         nanosleep(&(struct timespec){.tv_nsec = 50 * 1000 * 1000}, NULL);
         cached = cached_pages();
     } while (cached != before);
     EXPECT(cached <= MAX_REQUESTED && cached >= MAX_REQUESTED - 16, "%zu pages", cached);
 
-    /* They are those of the first rows. */
+    /* The pages are those of the first rows. */
     inlay_file_read_end(file, &the_call.read);
     drop_from_process();
     the_call.rows = MAX_REQUESTED - 64;
@@ -345,7 +345,7 @@ START_TEST(neighboring_rows_are_requested_together)
 }
 END_TEST
 
-/* As on a system with larger pages than this one: as many are requested, each of that size. */
+/* On a system with larger pages, each request covers a whole page. */
 START_TEST(larger_pages_are_requested_whole)
 {
     for (size_t page = 4 * page_bytes(); page <= 64 * 1024; page *= 4) {
@@ -386,7 +386,7 @@ START_TEST(warm_calls_request_nothing_and_slow_calls_do)
     struct random random = {4};
     open_mapped();
     EXPECT(becomes_warm(&random), "pages are requested for ever");
-    for (size_t i = 0; i < 3; i++) { /* one slow call may be an interrupt; calls begin long ago here, and so are slow */
+    for (size_t i = 0; i < 3; i++) { /* one slow call may be an interrupt; an early start makes a call slow */
         begin(&the_call);
         EXPECT(the_call.read.requested == 0 || i == 2, "%zu pages are requested after %zu slow calls",
                the_call.read.requested, i);
@@ -492,15 +492,15 @@ START_TEST(warm_calls_make_no_system_calls)
 }
 END_TEST
 
-/* What a reader knows of its clock after the machine slept, or after the process went to another machine. */
+/* Changes the clock state of a reader as if the machine slept, or the process moved to another machine. */
 static void let_clock_jump(inlay_file_reader *reader, size_t how, size_t ticks)
 {
     const uint64_t second_ns = 1000000000;
-    reader->slow_ticks = how == 0 ? 1 : ticks; /* measured in a moment when the counter stood still; else right */
+    reader->slow_ticks = how == 0 ? 1 : ticks; /* 0: measured while the counter was stopped */
     if (how == 1)
-        reader->start_ticks += (uint64_t)1 << 50; /* the counter began anew */
+        reader->start_ticks += (uint64_t)1 << 50; /* the counter restarted */
     if (how == 2) {
-        reader->start_ticks -= (uint64_t)1 << 50; /* it went on while the other clock stood still */
+        reader->start_ticks -= (uint64_t)1 << 50; /* it continued while the other clock was stopped */
         reader->slow_ticks = 0;
     }
     if (how == 3)
@@ -548,7 +548,7 @@ END_TEST
 
 enum { CAP = 6 * MIB };
 
-/* Makes calls under a cap, and returns how many bytes were resident after one of them at most. */
+/* Makes calls under a cap, and returns the maximum of resident bytes after a call. */
 static size_t read_under_cap(struct random *random, size_t calls)
 {
     size_t most = 0;
@@ -569,7 +569,7 @@ START_TEST(the_cap_holds_after_every_call)
     open_with(INLAY_FILE_MEMORY_MAPPED, CAP);
     drop_cache();
     EXPECT(read_under_cap(&random, 1000) > CAP / 4, "few pages from the disk stay");
-    read_model(); /* in order, for which the system takes folios of many pages; a fault makes all of one resident */
+    read_model(); /* in order: the system caches folios of many pages, and a fault maps a whole folio */
     EXPECT(read_under_cap(&random, 1000) > CAP / 4, "few pages from the cache stay");
     close_file();
 }
@@ -627,7 +627,7 @@ START_TEST(single_rows_count_under_a_cap)
 {
     struct random random = {14};
     open_with(INLAY_FILE_MEMORY_MAPPED, CAP);
-    read_model(); /* in order, so that a row makes a folio of many pages resident */
+    read_model(); /* in order, so a row maps a folio of many pages */
     for (size_t i = 0; i < 3000; i++) {
         draw_ids(&random, &the_call, 1);
         read_rows(&the_call);
@@ -637,9 +637,9 @@ START_TEST(single_rows_count_under_a_cap)
 }
 END_TEST
 
-/* ---- Your own mappings ---------------------------------------------------------------------------------------- */
+/* ---- Your own mappings ------------------------------------------------------------------------------------------- */
 
-/* The first file as another program maps it, with the system's readahead, and the table in it. */
+/* The first file as mapped by another program, with the system's readahead, and its table. */
 struct foreign {
     unsigned char *bytes;
     inlay_table table;
@@ -664,7 +664,7 @@ static void unmap_foreign(const struct foreign *foreign)
     munmap(foreign->bytes, file->mappings[0].size);
 }
 
-/* Reads random rows and returns what is known of the call. */
+/* Reads random rows and returns the state of the call. */
 static inlay_file_read read_foreign(struct foreign *foreign, struct random *random, size_t rows)
 {
     inlay_file_read read;
@@ -702,7 +702,7 @@ START_TEST(cold_rows_of_any_mapping_are_requested_and_nothing_else)
 }
 END_TEST
 
-/* Reads rows of any mapping until calls are warm. */
+/* Reads rows until calls are warm. Returns false if they stay cold. */
 static bool foreign_becomes_warm(struct foreign *foreign, struct random *random)
 {
     for (size_t i = 0; i < 2000; i++)
@@ -729,7 +729,7 @@ START_TEST(warm_rows_of_any_mapping_cost_nothing)
         EXPECT(read.requested == 0 && (read.pages > 0) == calls[i].timed && (read.begin > 0) == calls[i].timed,
                "%zu rows: %zu pages, %zu requested", calls[i].rows, read.pages, read.requested);
     }
-    /* A row of many pages is timed alone: one of 4 here. */
+    /* A single row of 4 pages is timed. */
     inlay_file_read read;
     const inlay_table wide = inlay_table_view(INLAY_I8, foreign.bytes, 8, 4 * page_bytes(), 4 * page_bytes());
     ck_assert(inlay_file_reader_begin(&foreign.reader, &wide, the_call.ids, INLAY_ID_I32, 1, &read) == INLAY_FILE_OK);
@@ -768,7 +768,7 @@ START_TEST(readers_check_their_arguments)
     inlay_file_reader_end(&reader, NULL);
     EXPECT(inlay_file_reader_begin(&none, &table, &id, INLAY_ID_I32, 1, &read) == INLAY_FILE_OK && read.pages == 0,
            "a reader of zeros does something");
-    /* Memory of no file is warm: what is on the stack is in memory. */
+    /* Memory that is no mapping is warm. */
     for (int call = 0; call < 40; call++) {
         ck_assert(inlay_file_reader_begin(&reader, &table, &id, INLAY_ID_I32, 1, &read) == INLAY_FILE_OK);
         inlay_file_reader_end(&reader, &read);
@@ -859,7 +859,7 @@ START_TEST(errno_stays)
 {
     static const int32_t ids[] = {1, 2, 3};
     struct random random = {10};
-    /* The system refuses advice about memory that is not mapped. Rows of small calls are left to the gather. */
+    /* The system rejects advice about unmapped memory. */
     open_with(INLAY_FILE_MEMORY_MAPPED, 3 * MIB);
     void *nowhere = mmap(NULL, MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(nowhere, MAP_FAILED);

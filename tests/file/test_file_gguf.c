@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * GGUF files: good ones of both versions with values of every type, and the arithmetic that has broken other readers:
- * counts, lengths, products, paddings and offsets that overflow or exceed the end of the file.
+ * GGUF files: valid ones of both versions with values of every type, and the arithmetic that broke other readers:
+ * counts, lengths, products, paddings and offsets that overflow or exceed the file.
  */
 #define _XOPEN_SOURCE 700 /* truncate */
 
@@ -19,7 +19,7 @@ static const char *write_gguf(struct blob blob)
     return write_blob("a.gguf", blob);
 }
 
-/* One value of a type whose bytes follow. */
+/* Returns a file with one value, without its bytes. */
 static struct blob with_value(const char *key, uint32_t type)
 {
     struct blob blob = blob_gguf(0, 1);
@@ -27,7 +27,7 @@ static struct blob with_value(const char *key, uint32_t type)
     return blob;
 }
 
-/* One tensor, and a number of bytes of data. */
+/* Returns a file with one tensor and a number of bytes of data. */
 static struct blob with_tensor(uint32_t rank, const uint64_t *sizes, uint32_t type, uint64_t offset, size_t data)
 {
     struct blob blob = blob_gguf(1, 0);
@@ -88,7 +88,7 @@ START_TEST(counts_are_bounded_by_the_bytes)
         blob_zeros(&blob, 32);
         expect_refused(write_gguf(blob), INLAY_FILE_ERROR_TRUNCATED, "", "ends within its header");
     }
-    /* A file with holes has all the bytes, and takes no space. */
+    /* A sparse file has all the bytes. */
     struct blob blob = with_value("k", ARRAY);
     blob_number(&blob, U8, 4);
     blob_number(&blob, 100000000, 8);
@@ -212,7 +212,7 @@ START_TEST(shapes_and_ranges)
     refuse_tensor(2, (uint64_t[]){16, 2}, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "not whole blocks of Q8_0");
     refuse_tensor(2, (uint64_t[]){128, 2}, 12, 0, 144, INLAY_FILE_ERROR_RANGE, "not whole blocks of Q4_K");
     refuse_tensor(0, NULL, 8, 0, 34, INLAY_FILE_ERROR_RANGE, "not whole blocks of Q8_0");
-    /* Types that were removed, and those that are not there yet. */
+    /* Removed types, and unused numbers. */
     static const uint32_t types[] = {4, 5, 31, 32, 33, 36, 37, 38, 42, 1000, UINT32_MAX};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         refuse_tensor(1, (uint64_t[]){32}, types[i], 0, 128, INLAY_FILE_ERROR_TYPE, "unknown to this version");
@@ -365,7 +365,7 @@ START_TEST(strings_and_arrays)
 }
 END_TEST
 
-/* Arrays stay as the file has them, at any address, and are read by functions. */
+/* Arrays are read in place, at any address. */
 START_TEST(arrays_of_every_type)
 {
     static const struct {
@@ -455,7 +455,7 @@ START_TEST(ranges_of_arrays)
 }
 END_TEST
 
-/* A header takes about as much memory as it has bytes, whatever its arrays are made of. */
+/* A header takes about as much memory as it has bytes, for arrays of any type. */
 START_TEST(arrays_take_the_memory_of_the_file)
 {
     enum { MANY = 90000000, STRINGS = 2000000, MIB = 1 << 20 };
@@ -480,7 +480,7 @@ START_TEST(arrays_take_the_memory_of_the_file)
 }
 END_TEST
 
-/* Empty tensors and values are limited in number, since each takes more memory than its bytes. */
+/* The numbers of empty tensors and values are limited, since each takes more memory than its bytes. */
 START_TEST(tensors_and_values_are_limited)
 {
     enum { VALUES = 1 << 18, TENSORS = 1 << 20 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Input layers of checkpoints, bit by bit: a small checkpoint of each family is written, and the layer of its file is
- * compared with one that is made by hand from the same arrays.
+ * Input layers of checkpoints: the layer of a small checkpoint of each family has the same bits as one made by hand
+ * from the same arrays.
  */
 #include "file/model_files.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a tensor is in a layer. */
+/* The use of a tensor in a layer. */
 enum role { TOKENS, POSITIONS, SEGMENTS, GAMMA, BETA, MAPPING, WEIGHTS, OTHER, ROLES };
 
 /* A tensor of a family: [rows, dim], or [rows] if dim is 0. */
@@ -21,7 +21,7 @@ struct piece {
     size_t rows, dim;
 };
 
-/* A family, a checkpoint of it, and its layer as a reader of the model's code would write it. */
+/* A family, a checkpoint of it, and its layer according to the model's code. */
 struct family {
     const char *label, *name;
     const char *config;
@@ -30,19 +30,19 @@ struct family {
     struct piece pieces[ROLES];
     float scale;       /* 0: 1 */
     bool rounds;       /* the scale is rounded to a 16-bit type of outputs */
-    float table_scale; /* of a tensor beside the tokens; 0: none */
+    float table_scale; /* of a scale tensor of the token table; 0: none */
     int64_t start;
     bool pads; /* padding-aware */
     int64_t padding;
-    bool bare; /* zeros of padding stay zeros */
+    bool bare; /* rows of padding are zeros */
     inlay_recipe recipe;
     inlay_norm norm;
     float epsilon;
     bool pools, first_for_bad_ids;
     bool positions_first;
-    bool rows_alone, segments_follow, ignores_segments; /* terms that the file has and the layer has not */
+    bool rows_alone, segments_follow, ignores_segments; /* terms of the file that the layer lacks */
     const char *says;                                   /* a line of the report */
-    const char *remaining_ops; /* the steps of the model behind the layer, with their tensors; null: none */
+    const char *remaining_ops;                          /* the steps after the layer, with their tensors; null: none */
 };
 
 enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MAX_ROWS = 64, MAX_DIM = 512 };
@@ -326,7 +326,7 @@ static const struct family families[] = {
      .pieces = {[TOKENS] = ROWS_OF("cpmant.input_embedding.weight", "F32"),
                 [OTHER] = {"cpmant.segment_embedding.weight", "F32", 32, DIM}},
      .remaining_ops = "prompt ;segments cpmant.segment_embedding.weight;"},
-    /* What a family leaves unused */
+    /* Unused parts */
     {"MiniCPM in GGUF as Llama", "llama", .values = SCALED("minicpm"), .model = "llama",
      .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .remaining_ops = "unknown ;",
      .says = "unused: minicpm.embedding_scale may change the rows, but a llama model does not use it\n"},
@@ -407,7 +407,7 @@ static const struct family families[] = {
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-/* The arrays of a checkpoint, and as floats where a layer reads floats. */
+/* The arrays of a checkpoint, and as floats if the layer reads floats. */
 static struct {
     unsigned char data[MAX_ROWS * MAX_DIM * 8]; /* of the largest elements, F64 and I64 */
     float floats[MAX_ROWS];
@@ -434,7 +434,7 @@ static size_t bytes_of(const struct piece *piece)
     return piece->rows * (piece->dim > 0 ? piece->dim : 1) * model_type_bytes(piece->type);
 }
 
-/* Draws a table or a vector in its type, and the floats that a vector stands for. */
+/* Draws a table or a vector in its type, and the values of a vector as floats. */
 static void draw(struct random *random, const struct piece *piece, enum role role)
 {
     static float numbers[MAX_ROWS * MAX_DIM];
@@ -557,7 +557,7 @@ static struct hand make_by_hand(const struct family *family, inlay_element_type 
     return hand;
 }
 
-/* Draws ids, padding and bad ids where a family has them among them, and segment ids. */
+/* Draws ids, with padding and bad ids if the family has them, and segment ids. */
 static inlay_batch draw_batch(const struct family *family, struct random *random, int64_t start)
 {
     static int32_t ids[SEQUENCES * LENGTH], segments[SEQUENCES * LENGTH];
@@ -642,7 +642,7 @@ END_TEST
 
 /* ---- Changed checkpoints ---------------------------------------------------------------------------------------- */
 
-/* Draws a change of a tensor: it is left out, or gets other rows, another dim or another type. */
+/* Changes a tensor at random: removes it, or changes its rows, dim or type. */
 static void change(struct random *random, struct piece *piece, bool is_gguf)
 {
     static const char *const types[] = {"F32", "F16", "BF16", "I8", "I32", "I64", "F64"};
@@ -666,7 +666,7 @@ static void change(struct random *random, struct piece *piece, bool is_gguf)
         piece->type = "F16";
 }
 
-/* Demands that an array which begins in a tensor of a file ends in it. Others are converted ones. */
+/* Expects an array that starts in a tensor of the file to end in it. Other arrays are converted. */
 static void expect_inside(const struct family *family, const inlay_file *file, const void *array, size_t bytes)
 {
     for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
@@ -691,7 +691,7 @@ static void expect_arrays_inside(const struct family *family, const inlay_file *
                   spec->token_mapping_length * (spec->token_mapping_type == INLAY_ID_I64 ? 8 : 4));
 }
 
-/* Embeds the last id and others, which reads all arrays of a layer to their ends. */
+/* Embeds the last ids, which reads all arrays of a layer to their ends. */
 static void embed_last(const struct family *family, const inlay_file_layer *layer)
 {
     static float out[LENGTH * MAX_DIM];

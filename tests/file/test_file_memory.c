@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes every allocation fail once while opening a file of each format and making layers and n-grams: the call must
- * report it, return no handle, and free everything. The linker replaces malloc and its kin by the functions below.
+ * report it, return no handle, and free everything. The linker replaces malloc and free by the functions below.
  */
 #include "file/model_files.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The allocation that fails, counted down; negative: none. What is allocated now. */
+/* Allocations before the one that fails (negative: none), and live allocations. */
 static long countdown = -1, live;
 static bool watched;
 
@@ -31,7 +31,7 @@ static bool fails(void)
     return countdown < 0;
 }
 
-/* Counts what is new. */
+/* Counts a new allocation. */
 static void *counted(void *memory)
 {
     live += watched && memory != NULL;
@@ -61,7 +61,7 @@ void __wrap_free(void *memory)
     __real_free(memory);
 }
 
-/* The library is another one, whose allocations are not replaced. */
+/* The allocations of libinlay are not replaced, so this one fails as a whole. */
 inlay_status __real_inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator,
                                        inlay_layer **layer);
 inlay_status __wrap_inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator,
@@ -84,7 +84,7 @@ static const int64_t ones[40] = {1, 1, 1, 1, 1, 1, 1, 1};
 #define TABLE(name, type, rows, bytes) name, type, 2, {rows, 8}, zeros, (rows)*8 * (bytes)
 #define VECTOR(name, type, count, bytes, data) name, type, 1, {count}, data, (count) * (bytes)
 
-/* Models whose layers and n-grams own what can be owned. */
+/* Models whose layers and n-grams own memory of every kind. */
 static const struct {
     const char *label, *config;
     struct model_tensor tensors[8];
@@ -127,7 +127,7 @@ static inlay_file_status open_file(const char *path, inlay_file_error *error)
     return status;
 }
 
-/* Opens a model and makes its layer or n-grams, and undoes it. */
+/* Opens a model, makes its layer or n-grams, and destroys them. */
 static inlay_file_status use(const char *path, bool is_ngram, inlay_file_error *error)
 {
     inlay_file *file = (inlay_file *)path;
@@ -158,8 +158,8 @@ static inlay_file_status use_ngram(const char *path, inlay_file_error *error)
     return use(path, true, error);
 }
 
-/* Calls a function again and again, in which one allocation after the other fails. Once none does, it must return that
-   status. Returns how many there are. */
+/* Calls a function repeatedly; each time a later allocation fails. Once none fails, it must return that status. Returns
+   the number of allocations. */
 static long expect_failures(const char *label, const char *path,
                             inlay_file_status (*function)(const char *path, inlay_file_error *error),
                             inlay_file_status last)
@@ -195,8 +195,8 @@ END_TEST
 
 /* ---- Formats ---------------------------------------------------------------------------------------------------- */
 
-/* Short strings share a piece of 16 KiB. One of these bytes takes memory of its own, and so does what is behind it:
-   each file has it at one place after the other. An array of as many bytes has as many as LONG_ARRAY elements of 8. */
+/* Short strings share a chunk of 16 KiB; a long one and the next one take a chunk each. Each file has the long one at
+   one place after the other. An array of as many bytes has LONG_ARRAY elements of 8. */
 enum { LONG = 40000, LONG_ARRAY = LONG / 8 };
 
 /* Returns the text of a place: a long one if that is the place. */
@@ -264,9 +264,9 @@ static const char *make_npy(int place)
     return write_blob("a.npy", blob);
 }
 
-/* An index of one tensor in a file whose name may be long, of two in two such files, or of so many tensors that the
-   list of them is what is long; or of tensors in many files, of which the first is there alone, next to another one
-   that has all of them. */
+/* An index by place: one tensor with a long name (0) or in a file with a long name (1), two in two such files (2), many
+   tensors in one file (3), or in many files (4). Of the last, only the first file exists, next to one with all tensors.
+ */
 static const char *make_index(int place)
 {
     enum { MANY = 800, ABSENT = 200 };
@@ -295,9 +295,9 @@ static const char *make_index(int place)
     return write_format("a.index.json", "{\"weight_map\":{%s}}", map);
 }
 
-/* A folder with a config.json: a long text, an array, or objects whose keys fill one piece of memory after the other,
-   once and half a key later. From place 5 on, lists that are left out alternate with objects, and a place is the length
-   of their keys: some piece ends before each kind of their allocations. */
+/* A folder with a config.json: a long text (0), an array of one (1) or of integers (2), or objects whose keys fill one
+   chunk after the other, at two alignments (3, 4). From place 5 on, unsupported arrays alternate with objects, and a
+   place is the length of their keys: some chunk ends before each kind of allocation. */
 enum { CONFIGS = 21 };
 
 static const char *make_config(int place)
@@ -337,9 +337,9 @@ static const char *make_config(int place)
 
 static const struct {
     const char *label;
-    const char *(*make)(int place); /* writes a file in the folder, with what is long at a place; -1: nowhere */
+    const char *(*make)(int place); /* writes a file with the long part at a place; -1: none */
     int places;
-    unsigned missing; /* a set of bits 1 << place, where a file does not exist that is named */
+    unsigned missing; /* a set of bits 1 << place: places where a named file is missing */
 } formats[] = {
     {"safetensors", make_safetensors, 3, 0},     {"GGUF", make_gguf, 6, 0},           {"npy", make_npy, 0, 0},
     {"index", make_index, 5, 1u << 1 | 1u << 2}, {"config", make_config, CONFIGS, 0},

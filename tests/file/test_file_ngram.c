@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * N-grams of checkpoints: small checkpoints of each kind, whose row ids and rows are compared with those of a spec that
- * is made by hand from the same numbers; and checkpoints that lack something or contradict themselves.
+ * N-grams of checkpoints: row ids and rows of small checkpoints of each kind equal those of a spec made by hand from
+ * the same numbers. Checkpoints with missing or contradictory parts are errors.
  */
 #include "file/model_files.h"
 
@@ -38,7 +38,7 @@ static void make_arrays(void)
     make_folder();
 }
 
-/* A checkpoint, and what is expected of it. */
+/* A checkpoint and its expected embedding or error. */
 struct checkpoint {
     const char *label, *config;
     const struct model_value *values;

@@ -45,14 +45,14 @@ START_TEST(only_regular_files_are_opened)
     expect_refused("/proc/self/status", INLAY_FILE_ERROR_TRUNCATED, "", "it is empty");
     ck_assert_int_eq(symlink("loop", path_of("loop")), 0);
     expect_refused(path_of("loop"), INLAY_FILE_ERROR_SYSTEM, "", NULL);
-    /* 4 GiB of nothing, where the file system has holes. */
+    /* 4 GiB of zeros, if the file system has holes. */
     int file = open(path_of("sparse"), O_CREAT | O_WRONLY, 0600);
     bool has_holes = ftruncate(file, (off_t)1 << 32) == 0;
     close(file);
     if (has_holes)
         expect_refused(path_of("sparse"), sizeof(size_t) > 4 ? INLAY_FILE_ERROR_SYNTAX : INLAY_FILE_ERROR_LIMIT, "",
                        NULL);
-    /* A link is followed, as in caches of models. */
+    /* Links are followed, as in model caches. */
     write_blob("w.safetensors", one_tensor("w", 3));
     ck_assert_int_eq(symlink("w.safetensors", path_of("link")), 0);
     inlay_file_close(open_good(path_of("link")));
@@ -101,7 +101,7 @@ START_TEST(other_formats_are_named)
     char header[641];
     snprintf(header, sizeof header, "%640s", "{}");
     inlay_file_close(open_good(write_blob("space.safetensors", blob_safetensors(header, 0))));
-    /* The name says nothing. */
+    /* The name doesn't matter. */
     inlay_file *file = open_good(write_blob("w.gguf", one_tensor("w", 3)));
     EXPECT(inlay_file_tensor_count(file) == 1, "safetensors by its contents");
     inlay_file_close(file);
@@ -125,7 +125,7 @@ START_TEST(arguments)
                    error.status == INLAY_FILE_ERROR_ARGUMENT,
                "field %d", field);
     }
-    /* A later version has more options, which this one does not know unless they are zero. */
+    /* Options of a later version must be zero. */
     struct {
         inlay_file_options known;
         uint64_t appended;
@@ -135,7 +135,7 @@ START_TEST(arguments)
     inlay_file_close(file);
     later.appended = (uint64_t)1 << 63;
     EXPECT(inlay_file_open(path, &later.known, &file, &error) == INLAY_FILE_ERROR_ARGUMENT, "a later option");
-    /* A caller that knows fewer options has fewer bytes of them. */
+    /* A caller's struct may be shorter. */
     volatile size_t bytes = sizeof options.size; /* or gcc warns of what must not be read */
     inlay_file_options *fewer = malloc(bytes);
     fewer->size = sizeof fewer->size;
@@ -167,7 +167,7 @@ START_TEST(bytes_are_mapped_copied_or_loaded)
                 read_row(&table, i, row);
                 EXPECT(row[0] == 1 && row[1] == 1, "memory %d, row %zu", memory, i);
             }
-            /* What becomes of the file later reaches mappings, but no copy. */
+            /* Later changes of the file don't affect copies. */
             if (memory == INLAY_FILE_MEMORY_COPIED) {
                 ck_assert_int_eq(truncate(path, 0), 0);
                 read_row(&table, rows - 1, row);
@@ -300,7 +300,7 @@ START_TEST(directories)
     expect_refused(folder(), INLAY_FILE_ERROR_TRUNCATED, "", "config.json: it is empty");
     write_text("config.json", LFS_POINTER);
     expect_refused(folder(), INLAY_FILE_ERROR_MISSING, "", "config.json: it is a Git LFS pointer");
-    /* As transformers: the file that config.json names, model.safetensors, its index, and only then what is there. */
+    /* As in transformers: the file named by config.json, model.safetensors, its index, then others. */
     write_text("model.safetensors.index.json", "{\"weight_map\":{\"c\":\"c.safetensors\"}}");
     write_text("config.json", "{}");
     file = open_good(folder());
@@ -329,7 +329,7 @@ START_TEST(directories)
 }
 END_TEST
 
-/* A model of which some files are there only. */
+/* A model with missing files. */
 START_TEST(parts_of_a_model)
 {
     write_blob("model-00001-of-00003.safetensors", one_tensor("a", 3));
@@ -387,7 +387,7 @@ START_TEST(parts_of_a_model)
 }
 END_TEST
 
-/* Parts of a table and of a layer that a file lacks are missing, and not left out. */
+/* Missing parts of a table or a layer are errors. */
 START_TEST(tensors_of_missing_files)
 {
     static const struct {
@@ -416,7 +416,7 @@ START_TEST(tensors_of_missing_files)
 }
 END_TEST
 
-/* Returns true if the file with that index of the opened ones is the one that now has that name. */
+/* Returns true if that opened file is the one at the path. */
 static bool was_opened(const inlay_file *file, size_t index, const char *path)
 {
     struct stat status;
@@ -432,7 +432,7 @@ START_TEST(files_that_were_opened)
     write_text("model.safetensors.index.json", "{\"weight_map\":{\"b\":\"2.safetensors\",\"a\":\"1.safetensors\"}}");
     write_text("config.json", "{}");
     inlay_file *file = open_good(folder());
-    /* Names change meanwhile. */
+    /* Names change later. */
     ck_assert_int_eq(rename(path_of("2.safetensors"), path_of("moved")), 0);
     write_blob("2.safetensors", one_tensor("b", 4));
     EXPECT(inlay_file_opened_count(file) == 4 && inlay_file_path_at(file, 4) == NULL, "four files");
@@ -566,7 +566,7 @@ START_TEST(split_models)
     expect_refused(path_of("renamed.gguf"), INLAY_FILE_ERROR_MISSING, "split.count", "one of 3 parts");
     write_part("m-00001-of-99999.gguf", 0, 99999 % 65536, "c", 3);
     expect_refused(path_of("m-00001-of-99999.gguf"), INLAY_FILE_ERROR_LIMIT, "", "more than 1024 parts");
-    /* Names that are none of parts. */
+    /* Not names of parts. */
     static const char *const plain[] = {"m-00000-of-00003.gguf", "m-00004-of-00003.gguf", "m-0001-of-00003.gguf",
                                         "m-00001-of-00003.GGUF", "m_00001-of-00003.gguf"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
@@ -685,7 +685,7 @@ START_TEST(broken_settings)
     memcpy(deep, "{\"a\":", 5);
     write_text("config.json", deep);
     expect_refused(folder(), INLAY_FILE_ERROR_LIMIT, "", "too many digits");
-    /* Short keys under a long one, which would all be written out with it. */
+    /* Short keys in an object with a long key, which prefixes them all. */
     memset(deep, 'k', 1000);
     memcpy(deep, "{\"", 2);
     memcpy(deep + 1000, "\":{", 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Safetensors files: valid ones at any address and with any white space, and every known way to break one. The rules
- * are those of the reference reader, or stricter where docs/files.md says so.
+ * are those of the reference reader, or stricter (docs/files.md).
  */
 #include "file/files.h"
 
@@ -74,7 +74,7 @@ static const struct {
     {"{\"__metadata__\":{\"k\":\"1\",\"k\":\"2\"}}", 0, INLAY_FILE_ERROR_DUPLICATE, "k", "twice"},
     {"{\"__metadata__\":{\"\\ud83d\\ude00\":\"1\",\"\xf0\x9f\x98\x80\":\"2\"}}", 0, INLAY_FILE_ERROR_DUPLICATE, "????",
      "twice"},
-    /* Metadata that are no strings. */
+    /* Metadata of other kinds than strings. */
     {"{\"__metadata__\":{\"k\":1}}", 0, INLAY_FILE_ERROR_SYNTAX, "__metadata__", "a string is expected"},
     {"{\"__metadata__\":{\"k\":null}}", 0, INLAY_FILE_ERROR_SYNTAX, "__metadata__", "a string is expected"},
     {"{\"__metadata__\":{\"k\":{}}}", 0, INLAY_FILE_ERROR_SYNTAX, "__metadata__", "a string is expected"},
@@ -136,7 +136,7 @@ static const struct {
      "whole bytes"},
     {"{\"a\":{\"dtype\":\"U8\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,1]}}", 1, INLAY_FILE_ERROR_LIMIT, "a",
      "too many"},
-    /* Names that a terminal must not see. */
+    /* Names that need escapes. */
     {"{\"\\u001b[2J\xc3\xa9\":{}}", 0, INLAY_FILE_ERROR_SYNTAX, "?[2J??", "lacks"},
 };
 
@@ -148,7 +148,7 @@ START_TEST(broken_headers_are_refused)
 }
 END_TEST
 
-/* A header of exactly these bytes, which may be zero, announced as `length` bytes. */
+/* Expects an error for a header of zeros [bytes] with another length. */
 static void expect_length(uint64_t length, size_t bytes, inlay_file_status status, const char *message)
 {
     struct blob blob = {NULL, 0, 0};
@@ -169,13 +169,13 @@ START_TEST(lengths_are_checked_first)
     expect_length(UINT64_MAX, 32, INLAY_FILE_ERROR_KIND, "neither");
     expect_length(UINT64_MAX - 7, 32, INLAY_FILE_ERROR_KIND, "neither");
     expect_length(0, 0, INLAY_FILE_ERROR_SYNTAX, "an object is expected");
-    /* The data do not complete a character of the header. */
+    /* Data after the header doesn't complete its last character. */
     expect_refused(write_bytes("a.safetensors", "\3\0\0\0\0\0\0\0{\"\xc3\xa9\":", 14), INLAY_FILE_ERROR_SYNTAX, "",
                    "not UTF-8 at byte 2");
 }
 END_TEST
 
-/* A header of a megabyte is read in one pass and without memory of its size. */
+/* A header of 1 MB is read in one pass, without memory of its size. */
 START_TEST(long_headers_are_cheap)
 {
     enum { LONG = 1 << 20 };
@@ -280,7 +280,7 @@ START_TEST(unaligned_data_are_read)
 }
 END_TEST
 
-/* Every type has the bytes that its name says. */
+/* Every type has its size. */
 START_TEST(types_have_their_sizes)
 {
     static const struct {

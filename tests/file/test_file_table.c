@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables of files: which tensors are one, with which scales beside them, and tables over several tensors. What a view
- * reads is compared with what the bytes mean.
+ * Tables of files: tensors that are tables, their scales, and tables over several tensors. Gathered rows are compared
+ * with the values of the bytes.
  */
 #include "file/model_files.h"
 
@@ -46,7 +46,7 @@ static inlay_file_table table_of(inlay_file *file, const char *name)
     return table;
 }
 
-/* Demands an element of a table. */
+/* Expects an element of a table. */
 static void expect_element(const inlay_file_table *table, size_t row, size_t column, float expected)
 {
     float out[256];
@@ -85,7 +85,7 @@ START_TEST(plain_tables)
     static const uint16_t halves[] = {0x3c00, 0x4000}, upper[] = {0x3f80, 0x4000};
     struct safetensors model = {{0}, {0}};
     add(&model, "f32.weight", "F32", 2, 3, floats);
-    add(&model, "f32.input_scale", "F32", 0, 0, floats); /* of what goes into a module */
+    add(&model, "f32.input_scale", "F32", 0, 0, floats); /* of the module's input */
     add(&model, "f32_other.scale", "F32", 0, 0, floats);
     add(&model, "scale", "F32", 0, 0, floats);
     add(&model, "f16", "F16", 1, 2, halves);
@@ -186,7 +186,7 @@ START_TEST(other_scales_are_refused)
 }
 END_TEST
 
-/* Without ".weight"; and one of two scales would be left out. */
+/* Without ".weight"; a second scale is an error. */
 START_TEST(scales_of_plain_names)
 {
     for (int both = 0; both <= 1; both++) {
@@ -208,7 +208,7 @@ START_TEST(scales_of_plain_names)
 }
 END_TEST
 
-/* Rows of 8 bits need a scale, and no package's is taken for 1. */
+/* Rows of 8 bits need a scale; other packages' scales are never ignored. */
 START_TEST(tables_whose_scales_are_not_known)
 {
     static const struct {
@@ -262,7 +262,7 @@ START_TEST(tables_whose_scales_are_not_known)
             expect_no_table(file, tables[i].rows, tables[i].status, tables[i].message);
         inlay_file_close(file);
     }
-    /* Of a scale that is read, another one changes the rows too; and a list that is too long ends in dots. */
+    /* A second scale also changes the rows; a long list ends in dots. */
     struct safetensors model = {{0}, {0}};
     add(&model, "a.t.weight", "I8", 2, 2, bytes);
     add(&model, "a.t.scale", "F32", 2, 0, bytes);
@@ -293,14 +293,14 @@ struct compressed {
     uint32_t group; /* of the table */
 };
 
-enum { COMPRESSED_ROWS = 11 }; /* neither 4 nor 8 zero points fill the last word */
+enum { COMPRESSED_ROWS = 11 }; /* zero points don't fill the last word */
 
 static float scale_of(size_t row, size_t group)
 {
     return (float)(8 + (row + group) % 8) / (float)(8 << group % 3);
 }
 
-/* Numbers and zero points as they are packed, from 0 on. */
+/* Packed numbers and zero points. */
 static unsigned number_of(const struct compressed *table, size_t row, size_t column)
 {
     return (unsigned)(row * 7 + column * 3 + column / 5) & (table->bits == 4 ? 15 : 255);
@@ -311,7 +311,7 @@ static unsigned zero_of(const struct compressed *table, size_t row, size_t group
     return (unsigned)(row * 37 + group * 5 + 3) & (table->bits == 4 ? 15 : 255);
 }
 
-/* Adds the words of numbers of a row, or of the rows of a group, into each of which `bits` go. */
+/* Adds a word of packed numbers of a row, or of zero points of a group. */
 static void add_word(struct blob *blob, const struct compressed *table, size_t row, size_t column, bool of_zeros)
 {
     const size_t per_word = 32 / table->bits;
@@ -333,7 +333,7 @@ static void add_scales(struct safetensors *model, const struct compressed *table
             const float scale = scale_of(row, group);
             uint32_t bits;
             memcpy(&bits, &scale, sizeof bits);
-            /* They are no subnormal numbers of float16, whose exponent has a bias that is less by 112. */
+            /* Normal numbers of float16; its exponent bias is smaller by 112. */
             const uint32_t half = (bits - (112u << 23)) >> 13;
             blob_number(&blob, bytes == 4 ? bits : strcmp(table->scale_type, "BF16") == 0 ? bits >> 16 : half, bytes);
         }
@@ -350,7 +350,7 @@ static void add_zeros(struct safetensors *model, const struct compressed *table)
         for (size_t group = 0; group < table->groups; group++)
             if (table->zeros == WORDS)
                 add_word(&blob, table, row, group, true);
-            else /* int8, of which packed ones have half of their range added */
+            else /* int8; packed numbers have half of their range added */
                 blob_number(&blob, zero_of(table, row, group) - (table->bits > 0 ? 1u << (table->bits - 1) : 128), 1);
     if (table->single)
         add(model, "t.weight_zero_point", "I8", 1, 0, blob.bytes);
@@ -424,7 +424,7 @@ START_TEST(compressed_tensors)
 }
 END_TEST
 
-/* Zero points that are all 0 are ignored: older files have them for symmetric tables. */
+/* Zero points of 0 are ignored: older files have them for symmetric tables. */
 START_TEST(zero_points_of_nothing)
 {
     static const float scale = 2, zero = 0;
@@ -441,7 +441,7 @@ START_TEST(zero_points_of_nothing)
 }
 END_TEST
 
-/* Every 4-bit float with products of two factors, which are rounded before they are multiplied by it. */
+/* Every 4-bit float times the rounded product of two factors. */
 START_TEST(nvfp4_of_modelopt)
 {
     static const float numbers[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, 0, -0.5f, -1, -1.5f, -2, -3, -4, -6};
@@ -548,7 +548,7 @@ START_TEST(quantized_tables_that_are_refused)
 }
 END_TEST
 
-/* A layer finds its packed table by the name of the table, and a format that is not read is named. */
+/* A layer finds its packed table by the table's name; the error for an unsupported format names it. */
 START_TEST(layers_of_packed_tables)
 {
     static const struct {
@@ -649,7 +649,7 @@ START_TEST(patterns_join_tensors)
         size_t count = 0, total = 0;
         for (; rows[i][count] > 0; count++)
             total += rows[i][count];
-        /* In another order than that of their numbers. */
+        /* In reverse order. */
         for (size_t k = count; k-- > 0;)
             add_shard(&model, k, "F8_E4M3", rows[i][k], 32);
         add_shared_scale(&model);
