@@ -120,13 +120,13 @@ static bool list_parts(const char *path, const struct split *split, struct inlay
 
 /* ---- Directories ------------------------------------------------------------------------------------------------ */
 
-/* Returns directory/name, or null. */
-static char *join(struct inlay_catalog *catalog, const char *directory, const char *name)
+char *inlay_join_path(struct inlay_catalog *catalog, const char *directory, const char *name)
 {
     size_t bytes = strlen(directory) + strlen(name) + 2;
     char *path = inlay_catalog_memory(catalog, bytes);
     if (path != NULL)
-        snprintf(path, bytes, "%s%s%s", directory, inlay_ends_in(directory, "/") ? "" : "/", name);
+        snprintf(path, bytes, "%s%s%s", directory, directory[0] == '\0' || inlay_ends_in(directory, "/") ? "" : "/",
+                 name);
     return path;
 }
 
@@ -209,7 +209,7 @@ static bool choose(const char *directory, struct inlay_catalog *catalog, const c
     bool has_config = false;
     if (!list(directory, catalog, found, &has_config))
         return false;
-    const char *config = has_config ? join(catalog, directory, "config.json") : NULL;
+    const char *config = has_config ? inlay_join_path(catalog, directory, "config.json") : NULL;
     if (has_config && (config == NULL || !read_config(catalog, config)))
         return false;
     const inlay_file_value *named = inlay_catalog_last_value(catalog, "config.transformers_weights");
@@ -221,7 +221,7 @@ static bool choose(const char *directory, struct inlay_catalog *catalog, const c
         catalog->choice = "named by config.transformers_weights";
     else
         name = find_model(directory, catalog, found);
-    *path = name != NULL ? join(catalog, directory, name) : NULL;
+    *path = name != NULL ? inlay_join_path(catalog, directory, name) : NULL;
     return *path != NULL;
 }
 
@@ -244,19 +244,16 @@ static bool look_for_all(const char *path, struct inlay_catalog *catalog, const 
 
 bool inlay_find_complete(struct inlay_catalog *catalog, const struct inlay_model_files *files, const char **name)
 {
-    const char *slash = strrchr(files->index, '/');
-    const struct inlay_text text = {files->index, slash != NULL ? (size_t)(slash - files->index) + 1 : 0};
-    const char *directory = inlay_catalog_text(catalog, slash != NULL ? text : inlay_text_of("./"));
-    DIR *stream = directory != NULL ? opendir(directory) : NULL;
+    DIR *stream = opendir(files->directory[0] != '\0' ? files->directory : ".");
     struct split split;
-    bool memory = directory != NULL;
+    bool memory = true;
     *name = NULL;
     for (struct dirent *entry; memory && stream != NULL && (entry = readdir(stream)) != NULL;) {
         bool complete = false;
         if (entry->d_name[0] == '.' || !inlay_ends_in(entry->d_name, ".safetensors") ||
             read_split(entry->d_name, ".safetensors", &split) || (*name != NULL && strcmp(entry->d_name, *name) > 0))
             continue;
-        memory = look_for_all(join(catalog, directory, entry->d_name), catalog, files, &complete);
+        memory = look_for_all(inlay_join_path(catalog, files->directory, entry->d_name), catalog, files, &complete);
         if (complete)
             memory = (*name = inlay_catalog_text(catalog, inlay_text_of(entry->d_name))) != NULL;
     }
@@ -278,8 +275,11 @@ bool inlay_find_files(const char *path, struct inlay_catalog *catalog, struct in
     if (S_ISDIR(about.st_mode) && !choose(path, catalog, &path))
         return false;
     if (inlay_ends_in(path, ".index.json")) {
+        const char *slash = strrchr(path, '/');
+        const struct inlay_text directory = {path, slash != NULL ? (size_t)(slash - path) + 1 : 0};
         files->index = path;
-        return inlay_read_index(catalog, files);
+        files->directory = inlay_catalog_text(catalog, directory);
+        return files->directory != NULL && inlay_read_index(catalog, files);
     }
     bool parts = read_split(path, ".gguf", &split);
     if (parts && split.parts > MAX_PARTS)

@@ -19,6 +19,7 @@ struct inlay_model_files {
     const char **paths; /**< [count], in the order of names or parts */
     size_t count;
     const char *index;                 /**< the path of the index, or null */
+    const char *directory;             /**< of the index: empty, or ending with a slash */
     struct inlay_index_entry *entries; /**< [entry_count], of the index */
     size_t entry_count;
     const char **lacks; /**< [count], with an index: null, or why a file is unavailable */
@@ -28,6 +29,9 @@ struct inlay_model_files {
     catalog. Reports INLAY_FILE_ERROR_MISSING if the file is a Git LFS pointer. */
 bool inlay_open_noted(struct inlay_catalog *catalog, const char *path, inlay_file_memory memory, size_t most,
                       struct inlay_mapping *mapping);
+
+/** Returns directory/name, or null. A directory may be empty, or end with a slash. */
+char *inlay_join_path(struct inlay_catalog *catalog, const char *directory, const char *name);
 
 /** Finds the files of a model. Opens only config.json, adding its values, and the index. */
 bool inlay_find_files(const char *path, struct inlay_catalog *catalog, struct inlay_model_files *files);

@@ -73,8 +73,6 @@ static int compare_entries(const void *a, const void *b)
 /* Rejects a tensor that occurs twice, sorts the entries by file, and sets the path of each file. */
 static bool find_paths(struct inlay_catalog *catalog, struct inlay_model_files *files)
 {
-    const char *slash = strrchr(files->index, '/');
-    size_t directory = slash != NULL ? (size_t)(slash + 1 - files->index) : 0;
     qsort(files->entries, files->entry_count, sizeof *files->entries, compare_tensors);
     for (size_t i = 1; i < files->entry_count; i++)
         if (compare_tensors(&files->entries[i - 1], &files->entries[i]) == 0)
@@ -93,12 +91,9 @@ static bool find_paths(struct inlay_catalog *catalog, struct inlay_model_files *
         if (strchr(entry->file, '/') != NULL || entry->file[0] == '.' || entry->file[0] == '\0')
             return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_SYNTAX, files->index, entry->tensor,
                                    "its file is not a plain name in the directory of the index");
-        const size_t file_bytes = strlen(entry->file) + 1;
-        char *path = inlay_catalog_memory(catalog, directory + file_bytes);
+        const char *path = inlay_join_path(catalog, files->directory, entry->file);
         if (path == NULL)
             return false;
-        memcpy(path, files->index, directory);
-        memcpy(path + directory, entry->file, file_bytes);
         entry->part = files->count;
         files->paths[files->count++] = path;
     }

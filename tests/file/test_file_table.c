@@ -742,7 +742,7 @@ START_TEST(scales_of_several_tensors)
          .status = INLAY_FILE_ERROR_SHAPE,
          .message = "its scales do not match those"},
         {"F8_E4M3",
-         {{NULL}, {"F32", 2, pair}},
+         {{NULL, 0, NULL}, {"F32", 2, pair}},
          .status = INLAY_FILE_ERROR_TYPE,
          .message = "p.shard_0.weight: there is no scale"},
         {"F8_E4M3",
