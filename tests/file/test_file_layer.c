@@ -433,15 +433,14 @@ static void draw(struct random *random, const struct piece *piece, enum role rol
     }
 }
 
-/* Writes the tensors of a family, from `first` on, and the scale of its table. */
-static const char *write_family(const struct family *family, const struct piece *pieces, size_t first)
+/* Writes the tensors of a family, and the scale of its table. */
+static const char *write_family(const struct family *family)
 {
     struct model_tensor tensors[ROLES + 2] = {{0}};
     const struct model model = {tensors, family->config, family->values};
     size_t count = 0;
-    for (size_t i = 0; i < ROLES; i++) {
-        const size_t role = (first + i) % ROLES;
-        const struct piece *piece = &pieces[role];
+    for (size_t role = 0; role < ROLES; role++) {
+        const struct piece *piece = &family->pieces[role];
         if (piece->name != NULL)
             tensors[count++] = (struct model_tensor){
                 piece->name,       piece->type,    piece->dim > 0 ? 2 : 1, {piece->rows, piece->dim},
@@ -572,7 +571,7 @@ START_TEST(layers_of_families)
     for (int role = 0; role < ROLES; role++)
         if (family->pieces[role].name != NULL)
             draw(&random, &family->pieces[role], (enum role)role);
-    const char *path = write_family(family, family->pieces, 0);
+    const char *path = write_family(family);
     EXPECT(inlay_file_open(path, NULL, &file, &error) == INLAY_FILE_OK, "%s: %s", family->label, error.message);
     static const inlay_element_type out_types[] = {INLAY_F32, INLAY_BF16, INLAY_F16};
     for (size_t t = 0; t < sizeof out_types / sizeof *out_types; t++) {
@@ -606,122 +605,6 @@ START_TEST(layers_of_families)
 }
 END_TEST
 
-/* ---- Changed checkpoints ---------------------------------------------------------------------------------------- */
-
-/* Changes a tensor at random: removes it, or changes its rows, dim or type. */
-static void change(struct random *random, struct piece *piece, bool is_gguf)
-{
-    static const char *const types[] = {"F32", "F16", "BF16", "I8", "I32", "I64", "F64"};
-    switch (random_below(random, 5)) {
-    case 0:
-        piece->name = NULL;
-        break;
-    case 1:
-        piece->rows = (size_t)random_below(random, MAX_ROWS);
-        break;
-    case 2:
-        piece->dim = (size_t)random_below(random, 64);
-        break;
-    case 3:
-        piece->dim = piece->dim > 0 ? 0 : 1 + (size_t)random_below(random, 3);
-        break;
-    default:
-        piece->type = types[random_below(random, sizeof types / sizeof *types)];
-    }
-    if (strcmp(piece->type, "Q8_0") == 0 && (piece->dim % 32 != 0 || piece->dim == 0 || !is_gguf))
-        piece->type = "F16";
-}
-
-/* Expects an array that starts in a tensor of the file to end in it. Other arrays are converted. */
-static void expect_inside(const struct family *family, const inlay_file *file, const void *array, size_t bytes)
-{
-    for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
-        const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
-        const uintptr_t first = (uintptr_t)tensor->data, begin = (uintptr_t)array;
-        if (begin >= first && begin - first < tensor->bytes)
-            EXPECT(bytes <= tensor->bytes - (begin - first), "%s: %zu bytes reach over %s", family->label, bytes,
-                   tensor->name);
-    }
-}
-
-static void expect_arrays_inside(const struct family *family, const inlay_file *file, const inlay_layer_spec *spec)
-{
-    const inlay_table *const tables[] = {spec->tokens, spec->positions, spec->segments};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (tables[i] != NULL)
-            expect_inside(family, file, tables[i]->data, tables[i]->rows * tables[i]->stride_bytes);
-    expect_inside(family, file, spec->gamma, spec->tokens->dim * sizeof(float));
-    expect_inside(family, file, spec->beta, spec->tokens->dim * sizeof(float));
-    expect_inside(family, file, spec->token_weights, spec->token_weights_length * sizeof(float));
-    expect_inside(family, file, spec->token_mapping,
-                  spec->token_mapping_length * (spec->token_mapping_type == INLAY_ID_I64 ? 8 : 4));
-}
-
-/* Embeds the last ids, which reads all arrays of a layer to their ends. */
-static void embed_last(const struct family *family, const inlay_file_layer *layer)
-{
-    static float out[LENGTH * MAX_DIM];
-    const inlay_layer_spec *spec = inlay_file_layer_spec(layer);
-    const size_t count = spec->token_mapping != NULL ? spec->token_mapping_length : spec->tokens->rows;
-    int64_t ids[LENGTH], segments[LENGTH];
-    for (size_t i = 0; i < LENGTH; i++) {
-        ids[i] = (int64_t)count - 1 - (int64_t)i;
-        segments[i] = spec->segments != NULL ? (int64_t)spec->segments->rows - 1 : 0;
-    }
-    inlay_batch batch = inlay_batch_i64(ids, 1, LENGTH, inlay_file_layer_start(layer));
-    if (spec->segments != NULL) {
-        batch.segment_ids = segments;
-        batch.segment_id_type = INLAY_ID_I64;
-    }
-    if (spec->positions != NULL && spec->position_mode == INLAY_POSITION_MODE_SEQUENTIAL)
-        batch.start = (int64_t)spec->positions->rows - LENGTH;
-    inlay_status status = inlay_forward(inlay_file_layer_get(layer), &batch, out, MAX_DIM * sizeof *out, NULL, NULL);
-    EXPECT(status == INLAY_OK || status == INLAY_ERROR_ID || status == INLAY_ERROR_POSITION ||
-               status == INLAY_ERROR_SEGMENT,
-           "%s: %s", family->label, inlay_status_string(status));
-}
-
-START_TEST(changed_checkpoints)
-{
-    enum { VARIANTS = 60 };
-    const struct family *family = &families[_i];
-    struct random random = {(uint64_t)_i + 99};
-    size_t made = 0;
-    for (int variant = 0; variant < VARIANTS; variant++) {
-        struct piece pieces[ROLES];
-        memcpy(pieces, family->pieces, sizeof pieces);
-        for (size_t changes = (size_t)random_below(&random, 3), role; changes > 0; changes--)
-            if (pieces[role = (size_t)random_below(&random, ROLES)].name != NULL)
-                change(&random, &pieces[role], family->values != NULL);
-        inlay_file *file;
-        inlay_file_error error = {0};
-        for (size_t role = 0; role < ROLES; role++) {
-            const size_t bytes = pieces[role].name != NULL ? bytes_of(&pieces[role]) : 0;
-            for (size_t b = 0; b < bytes; b++)
-                arrays[role].data[b] = role == MAPPING ? 0 : (unsigned char)random_bits(&random);
-        }
-        const char *path = write_family(family, pieces, (size_t)random_below(&random, ROLES));
-        if (inlay_file_open(path, NULL, &file, &error) != INLAY_FILE_OK)
-            continue;
-        inlay_file_layer_options options = inlay_file_layer_options_default();
-        options.model = random_below(&random, 3) > 0 ? family->model : inlay_file_model_at(random_below(&random, 17));
-        options.part = family->part;
-        inlay_file_layer *layer;
-        inlay_file_status status = inlay_file_layer_create(file, &options, &layer, &error);
-        EXPECT((status == INLAY_FILE_OK) == (layer != NULL), "%s: a handle and status %d", family->label, (int)status);
-        EXPECT(status == INLAY_FILE_OK || error.message[0] != '\0', "%s: no message", family->label);
-        if (layer != NULL) {
-            expect_arrays_inside(family, file, inlay_file_layer_spec(layer));
-            embed_last(family, layer);
-        }
-        made += layer != NULL;
-        inlay_file_layer_destroy(layer);
-        inlay_file_close(file);
-    }
-    EXPECT(made > 0, "%s: no changed checkpoint has a layer", family->label);
-}
-END_TEST
-
 int main(int argc, char **argv)
 {
     Suite *suite = suite_create("layers of files");
@@ -729,7 +612,6 @@ int main(int argc, char **argv)
     tcase_set_timeout(tests, 0);
     tcase_add_checked_fixture(tests, make_folder, remove_folder);
     tcase_add_loop_test(tests, layers_of_families, 0, sizeof families / sizeof *families);
-    tcase_add_loop_test(tests, changed_checkpoints, 0, sizeof families / sizeof *families);
     suite_add_tcase(suite, tests);
     return run_suite(argc, argv, suite);
 }
