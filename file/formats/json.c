@@ -111,7 +111,7 @@ bool inlay_json_string(struct inlay_json *json, struct inlay_text *string)
         else if (byte >= 0x80)
             bytes = inlay_utf8_bytes(json->at, (size_t)(json->end - json->at));
         if (bytes == 0)
-            return broken(json, byte == '\\' ? "a string has an invalid escape" : "a string is not UTF-8");
+            return broken(json, byte == '\\' ? "a string has an escape that is not allowed" : "a string is not UTF-8");
         json->at += bytes + (byte == '\\');
     }
     return broken(json, "a string is not terminated");

@@ -52,7 +52,7 @@ static const struct {
     {"{\"\xf5\x80\x80\x80\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
     {"{\"\xc3\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
     {"{\"\xe2\x82\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
-    {"{\"\\u0000\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "a string has an invalid escape"},
+    {"{\"\\u0000\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "a string has an escape that is not allowed"},
     {"{\"\\ud800\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
     {"{\"\\udc00\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
     {"{\"\\ud800\\u0041\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},

@@ -28,7 +28,7 @@ from formats import gguf
 # Messages of libinlay-file for files that only the safetensors package accepts, with the reasons.
 STRICTER_SAFETENSORS = {
     r"nested too deeply": "keys of later versions are skipped, but only 4 levels of them",
-    r"an invalid escape": "U+0000 in names and keys, which would end a C string",
+    r"an escape that is not allowed": "U+0000 in names and keys, which would end a C string",
     r"an integer is above 2\^63 - 1": "sizes of an empty tensor can be that large elsewhere; here they are int64 for users",
     r"an array has too many numbers": "more than 8 dimensions, which no layer has",
     r"__metadata__: an object is expected": "null instead of an object, which no writer writes",
