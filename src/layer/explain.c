@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints the plan of a call.
+ * Prints the plan of a call, and the reason of each decision, derived from the plan and its inputs.
  */
+#include "base/executor.h"
 #include "layer/plan.h"
 
 #include <stdarg.h>
@@ -31,15 +32,36 @@ __attribute__((format(PRINTF_FORMAT, 2, 3))) static void print(struct text *text
     text->left -= done;
 }
 
-static void print_positions(struct text *text, const struct inlay_position_plan *plan, const struct inlay_work *work)
+static const char *positions_reason(const struct inlay_plan *plan)
 {
+    const struct inlay_choices *choices = &plan->transfers.choices;
+    switch (plan->positions.source) {
+    case INLAY_POSITIONS_ABSENT:
+        return "the layer has none";
+    case INLAY_POSITIONS_FOUND:
+        return "the general path finds the position of each token";
+    case INLAY_POSITIONS_READ:
+        return plan->work->spec->sinusoid != NULL ? "all of them are cached" : "they are learned";
+    case INLAY_POSITIONS_COMPUTED:
+        break;
+    }
+    return !inlay_positions_are_in_memory(plan->work) ? "not all of them are cached"
+           : !choices->chosen       ? "a part has one sequence, whose rows take more than compute_bytes"
+           : choices->tuned != NULL ? "a part has one sequence: self-tuning picks reading or computing"
+                                    : "a part has one sequence: picked by self-tuning";
+}
+
+static void print_positions(struct text *text, const struct inlay_plan *whole)
+{
+    const struct inlay_position_plan *plan = &whole->positions;
+    const struct inlay_work *work = whole->work;
     static const char *const names[] = {
         [INLAY_POSITIONS_ABSENT] = "none",
         [INLAY_POSITIONS_READ] = "read",
         [INLAY_POSITIONS_COMPUTED] = "computed",
         [INLAY_POSITIONS_FOUND] = "found token by token",
     };
-    print(text, "positions: %s: %s", names[plan->source], plan->reason);
+    print(text, "positions: %s: %s", names[plan->source], positions_reason(whole));
     if (work->spec->sinusoid != NULL)
         print(text, "; %zu rows are cached", work->spec->positions->rows);
     if (plan->source == INLAY_POSITIONS_COMPUTED && plan->fused)
@@ -74,17 +96,47 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
           norms[spec->norm], dropout ? " dropout" : "", types[spec->out_type], none ? " none" : "");
 }
 
-static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan)
+static const char *stores_reason(const struct inlay_plan *plan, const struct inlay_tuned *tuned)
 {
-    print(text, "stores:    %s: %s", plan->transfers.stream ? "non-temporal" : "cached", plan->stores_reason);
+    return !plan->transfers.kernels->streams                    ? "this ISA has no others"
+           : plan->work->spec->stores != INLAY_STORES_AUTOMATIC ? "the caller chose"
+           : tuned != NULL && tuned->stores.timed               ? "both kinds of stores are timed"
+           : tuned != NULL && tuned->stores.stores != INLAY_STORES_AUTOMATIC
+               ? "picked by self-tuning for outputs of this size"
+           : plan->transfers.stream ? "the output is larger than stream_bytes"
+                                    : "the output is no larger than stream_bytes";
+}
+
+static const char *prefetch_reason(const struct inlay_plan *plan)
+{
+    const struct inlay_work *work = plan->work;
+    return plan->transfers.choices.picked                             ? "picked by self-tuning"
+           : work->batch.ids == NULL                                  ? "rows follow each other"
+           : inlay_is_one_token(work)                                 ? "there is one token"
+           : work->spec->tuning->prefetch != INLAY_PREFETCH_AUTOMATIC ? "the caller chose"
+                                                                      : "the default for this CPU family";
+}
+
+static const char *parts_reason(const struct inlay_work *work, const inlay_executor *executor)
+{
+    return executor == NULL                                   ? "there is no executor"
+           : inlay_parts(executor, inlay_bytes_of(work)) == 1 ? "there is no work for a second thread"
+           : inlay_keeps_sequences_whole(work)                ? "a sequence is computed as a whole"
+                                               : "positions are cut first, since sequences share their rows";
+}
+
+static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, const struct inlay_tuned *tuned)
+{
+    print(text, "stores:    %s: %s", plan->transfers.stream ? "non-temporal" : "cached", stores_reason(plan, tuned));
     const inlay_prefetch strategy = plan->transfers.choices.prefetch[plan->transfers.choices.computes];
-    print(text, "\nprefetch:  %s: %s", inlay_strategies[strategy].text, plan->prefetch_reason);
+    print(text, "\nprefetch:  %s: %s", inlay_strategies[strategy].text, prefetch_reason(plan));
     if (plan->transfers.choices.tuned != NULL && plan->transfers.choices.tuned->samples > 0)
         print(text, ": the fastest of %u parts that were timed", (unsigned)plan->transfers.choices.tuned->samples);
     print(text, "\n");
 }
 
-void inlay_plan_print(const struct inlay_plan *plan, char *to, size_t bytes)
+void inlay_plan_print(const struct inlay_plan *plan, const inlay_executor *executor, const struct inlay_tuned *tuned,
+                      char *to, size_t bytes)
 {
     static const char *const routes[] = {
         [INLAY_ROUTE_FAST] = "fast path", [INLAY_ROUTE_GENERAL] = "general path", [INLAY_ROUTE_POOLED] = "pooling"};
@@ -98,11 +150,11 @@ void inlay_plan_print(const struct inlay_plan *plan, char *to, size_t bytes)
     print(&text, "isa:       %s\n", plan->transfers.kernels->name);
     print(&text, "route:     %s: %s\n", routes[plan->route], plan->route_reason);
     print_table(&text, work);
-    print_positions(&text, &plan->positions, work);
+    print_positions(&text, plan);
     print_post_ops(&text, work);
-    print_stores_and_prefetch(&text, plan);
+    print_stores_and_prefetch(&text, plan, tuned);
     print(&text, "parts:     %zu", parts->across_positions * parts->across_sequences);
     if (parts->across_positions * parts->across_sequences > 1)
         print(&text, " (%zu along positions, %zu along sequences)", parts->across_positions, parts->across_sequences);
-    print(&text, ": %s\n", parts->reason);
+    print(&text, ": %s\n", parts_reason(work, executor));
 }

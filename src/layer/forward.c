@@ -52,12 +52,13 @@ inlay_status inlay_forward_explain(const inlay_layer *layer, const inlay_batch *
     if (text_bytes == 0)
         return inlay_blame(fault, INLAY_ERROR_SHAPE, "text_bytes", "is 0");
     if (work.rows == 0) {
-        inlay_plan_print(NULL, text, text_bytes);
+        inlay_plan_print(NULL, NULL, NULL, text, text_bytes);
         return INLAY_OK;
     }
     struct inlay_tuned memory;
     struct inlay_plan plan;
-    inlay_make_plan(&plan, &work, executor, ask_tuner(layer, &work, false, &memory));
-    inlay_plan_print(&plan, text, text_bytes);
+    const struct inlay_tuned *tuned = ask_tuner(layer, &work, false, &memory);
+    inlay_make_plan(&plan, &work, executor, tuned);
+    inlay_plan_print(&plan, executor, tuned, text, text_bytes);
     return INLAY_OK;
 }

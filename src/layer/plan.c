@@ -50,31 +50,23 @@ static void choose_parts(struct inlay_parts *parts, const struct inlay_work *wor
     parts->length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;
     if (count == 1) { /* saves small calls the divisions below */
         parts->across_positions = parts->across_sequences = 1;
-        parts->reason = executor == NULL ? "there is no executor" : "there is no work for a second thread";
-    } else if (work->spec->pooling != INLAY_POOLING_NONE || work->padding_aware) {
+    } else if (inlay_keeps_sequences_whole(work)) {
         parts->across_positions = 1;
         parts->across_sequences = inlay_min(count, work->batch.sequences);
-        parts->reason = "a sequence is computed as a whole";
     } else {
         const size_t min_rows = work->spec->sinusoid != NULL ? INLAY_PART_POSITIONS : 1;
         parts->across_positions = inlay_min(count, (parts->length + min_rows - 1) / min_rows);
         parts->across_sequences = inlay_min(count / parts->across_positions, work->batch.sequences);
-        parts->reason = "positions are cut first, since sequences share their rows";
     }
 }
 
 static bool choose_stores(const struct inlay_work *work, const struct inlay_kernels *kernels, size_t bytes,
-                          const struct inlay_store_trial_call *trial, const char **reason)
+                          const struct inlay_tuned *tuned)
 {
-    const inlay_stores given = work->spec->stores, stores = given != INLAY_STORES_AUTOMATIC ? given : trial->stores;
-    const bool streams = inlay_streams(kernels, stores, work->spec->tuning, bytes) != trial->others;
-    *reason = !kernels->streams                  ? "this ISA has no others"
-              : given != INLAY_STORES_AUTOMATIC  ? "the caller chose"
-              : trial->timed                     ? "both kinds of stores are timed"
-              : stores != INLAY_STORES_AUTOMATIC ? "picked by self-tuning for outputs of this size"
-              : streams                          ? "the output is larger than stream_bytes"
-                                                 : "the output is no larger than stream_bytes";
-    return streams;
+    const inlay_stores given = work->spec->stores;
+    if (tuned == NULL || given != INLAY_STORES_AUTOMATIC)
+        return inlay_streams(kernels, given, work->spec->tuning, bytes);
+    return inlay_streams(kernels, tuned->stores.stores, work->spec->tuning, bytes) != tuned->stores.others;
 }
 
 /* How the fast path could compute position rows. */
@@ -111,21 +103,13 @@ static struct computing choose_computing(const struct inlay_work *work, enum inl
     };
 }
 
-static bool is_one_token(const struct inlay_work *work)
-{
-    return work->batch.sequences == 1 && work->longest == 1;
-}
-
 /* Returns the initial prefetch strategy without self-tuning. */
-static inlay_prefetch first_prefetch(const struct inlay_work *work, size_t bytes, const char **reason)
+static inlay_prefetch first_prefetch(const struct inlay_work *work, size_t bytes)
 {
-    *reason = work->batch.ids == NULL ? "rows follow each other" : "there is one token";
-    if (work->batch.ids == NULL || is_one_token(work))
+    if (work->batch.ids == NULL || inlay_is_one_token(work))
         return INLAY_PREFETCH_NONE;
-    *reason = "the caller chose";
     if (work->spec->tuning->prefetch != INLAY_PREFETCH_AUTOMATIC)
         return work->spec->tuning->prefetch;
-    *reason = "the default for this CPU family";
     return inlay_first_strategy(work->tokens, inlay_table_row_bytes(work->tokens->type, work->tokens->dim), bytes);
 }
 
@@ -137,32 +121,15 @@ static bool kernel_prefetches(const struct inlay_work *work, enum inlay_route ro
     return follows && kernels->prefetches;
 }
 
-/* Returns why positions are computed. */
-static const char *computed_reason(const struct inlay_choices *choices, bool in_memory)
-{
-    return !in_memory               ? "not all of them are cached"
-           : !choices->chosen       ? "a part has one sequence, whose rows take more than compute_bytes"
-           : choices->tuned != NULL ? "a part has one sequence: self-tuning picks reading or computing"
-                                    : "a part has one sequence: picked by self-tuning";
-}
-
 static void choose_positions(struct inlay_position_plan *plan, const struct inlay_work *work, enum inlay_route route,
-                             bool in_memory, const struct inlay_parts *parts, const struct computing *computing,
+                             const struct inlay_parts *parts, const struct computing *computing,
                              const struct inlay_choices *choices)
 {
-    const bool tries = choices->tries_source, computes = choices->computes || tries;
-    if (work->spec->positions == NULL) {
-        plan->source = INLAY_POSITIONS_ABSENT;
-        plan->reason = "the layer has none";
-    } else if (route == INLAY_ROUTE_GENERAL) {
-        plan->source = INLAY_POSITIONS_FOUND;
-        plan->reason = "the general path finds the position of each token";
-    } else {
-        plan->source = computes ? INLAY_POSITIONS_COMPUTED : INLAY_POSITIONS_READ;
-        plan->reason = computes                       ? computed_reason(choices, in_memory)
-                       : work->spec->sinusoid != NULL ? "all of them are cached"
-                                                      : "they are learned";
-    }
+    const bool tries = choices->tries_source;
+    plan->source = work->spec->positions == NULL  ? INLAY_POSITIONS_ABSENT
+                   : route == INLAY_ROUTE_GENERAL ? INLAY_POSITIONS_FOUND
+                   : choices->computes || tries   ? INLAY_POSITIONS_COMPUTED
+                                                  : INLAY_POSITIONS_READ;
     /* A single sequence uses each position row once: there is no block to keep. */
     plan->block_tokens = plan->source == INLAY_POSITIONS_READ && parts->across_sequences < work->batch.sequences
                              ? inlay_max(work->spec->tuning->block_bytes / work->row_bytes, 1)
@@ -179,35 +146,31 @@ static void choose_positions(struct inlay_position_plan *plan, const struct inla
 void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
                      const struct inlay_tuned *tuned)
 {
-    static const struct inlay_store_trial_call no_trial = {0};
     const struct inlay_kernels *kernels = inlay_dispatch();
     const size_t bytes = inlay_bytes_of(work);
-    const bool in_memory = work->spec->sinusoid == NULL || work->positions_end <= work->spec->positions->rows;
-    const struct inlay_store_trial_call *trial = tuned != NULL ? &tuned->stores : &no_trial;
+    const bool in_memory = inlay_positions_are_in_memory(work);
     struct inlay_transfers *transfers = &plan->transfers;
-    const char *prefetch_reason;
 
     plan->work = work;
     plan->route = choose_route(work, in_memory, &plan->route_reason);
     choose_parts(&plan->parts, work, executor, bytes);
     transfers->kernels = kernels;
     transfers->narrow_transfers = inlay_transfers_narrow(bytes);
-    transfers->stream = choose_stores(work, kernels, bytes, trial, &plan->stores_reason);
+    transfers->stream = choose_stores(work, kernels, bytes, tuned);
     const struct computing computing =
         choose_computing(work, plan->route, in_memory, &plan->parts, kernels, transfers->stream);
     const struct inlay_options options = {
         .prefetchers = {kernel_prefetches(work, plan->route, kernels) ? INLAY_PREFETCHER_ROWS : INLAY_PREFETCHER_NONE,
                         computing.fused ? INLAY_PREFETCHER_SINUSOIDS : INLAY_PREFETCHER_NONE},
-        .prefetch = first_prefetch(work, bytes, &prefetch_reason),
+        .prefetch = first_prefetch(work, bytes),
         .computes = computing.computes,
         .either = computing.either,
         .part_bytes = tuned != NULL ? bytes / (plan->parts.across_positions * plan->parts.across_sequences) : 0,
     };
     /* Timings taken while other stores are tried aren't valid for the usual ones. */
-    if (tuned != NULL && !trial->others && !is_one_token(work))
+    if (tuned != NULL && !tuned->stores.others && !inlay_is_one_token(work))
         inlay_choose(&transfers->choices, &tuned->classes[computing.by_sequence], &options);
     else
         inlay_choose_fixed(&transfers->choices, &options);
-    plan->prefetch_reason = transfers->choices.picked ? "picked by self-tuning" : prefetch_reason;
-    choose_positions(&plan->positions, work, plan->route, in_memory, &plan->parts, &computing, &transfers->choices);
+    choose_positions(&plan->positions, work, plan->route, &plan->parts, &computing, &transfers->choices);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * struct inlay_plan: how a call is computed. inlay_make_plan() decides it once, from the work, the executor, the CPU
- * and what self-tuning found. routes.h carries it out. Each decision has its reason, for inlay_plan_print().
+ * and what self-tuning found. routes.h carries it out. inlay_plan_print() derives the reasons of the decisions.
  */
 #pragma once
 
@@ -23,7 +23,6 @@ enum inlay_position_source {
 
 struct inlay_position_plan {
     enum inlay_position_source source;
-    const char *reason;
     size_t block_tokens; /* fast path: position rows that stay in L1 while a part's sequences use them, >= 1 */
 
     /* Fast path with computed positions. */
@@ -37,7 +36,6 @@ struct inlay_position_plan {
 struct inlay_parts {
     size_t length;
     size_t across_positions, across_sequences;
-    const char *reason;
 };
 
 struct inlay_plan {
@@ -46,7 +44,6 @@ struct inlay_plan {
     const char *route_reason;
     struct inlay_position_plan positions;
     struct inlay_transfers transfers;
-    const char *stores_reason, *prefetch_reason;
     struct inlay_parts parts;
 };
 
@@ -55,5 +52,7 @@ struct inlay_plan {
 void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, const inlay_executor *executor,
                      const struct inlay_tuned *tuned);
 
-/* Prints a plan as text, for inlay_forward_explain(). Null: the output has no rows. */
-void inlay_plan_print(const struct inlay_plan *plan, char *to, size_t bytes);
+/* Prints a plan and its reasons as text, for inlay_forward_explain(). Null: the output has no rows. The executor and
+   `tuned` are those of the plan. */
+void inlay_plan_print(const struct inlay_plan *plan, const inlay_executor *executor, const struct inlay_tuned *tuned,
+                      char *to, size_t bytes);

@@ -58,6 +58,18 @@ static inline size_t inlay_tokens_of(const struct inlay_work *work)
     return work->batch.offsets != NULL ? work->batch.length : work->batch.sequences * work->batch.length;
 }
 
+/* Returns true if a call has at most one token. */
+static inline bool inlay_is_one_token(const struct inlay_work *work)
+{
+    return work->batch.sequences == 1 && work->longest == 1;
+}
+
+/* Returns true if no sequence is split into parts. */
+static inline bool inlay_keeps_sequences_whole(const struct inlay_work *work)
+{
+    return work->spec->pooling != INLAY_POOLING_NONE || work->padding_aware;
+}
+
 /* Returns the bytes of all output rows. Pooled outputs are small, so with pooling returns the bytes of the rows that
    are pooled, which may exceed the address space. */
 static inline size_t inlay_bytes_of(const struct inlay_work *work)
@@ -97,6 +109,12 @@ static inline bool inlay_pools_addresses(const struct inlay_work *work)
 static inline uint64_t inlay_position_limit(const struct inlay_work *work)
 {
     return work->spec->sinusoid != NULL ? (uint64_t)INLAY_POSITION_LIMIT : work->spec->positions->rows;
+}
+
+/* Returns true if the row of each position is in memory: learned, or a cached row of a sinusoid. */
+static inline bool inlay_positions_are_in_memory(const struct inlay_work *work)
+{
+    return work->spec->sinusoid == NULL || work->positions_end <= work->spec->positions->rows;
 }
 
 /* Returns the first position of a sequence with `count` positions. */

@@ -165,6 +165,51 @@ START_TEST(pooled_rows_are_prefetched_by_the_kernel)
 }
 END_TEST
 
+static void run_nothing(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    (void)ctx;
+    (void)count;
+    (void)task;
+    (void)arg;
+}
+
+/* The number of parts and its reason, with and without an executor. */
+START_TEST(parts_have_their_reason)
+{
+    enum { SEQUENCES = 2, LENGTH = 128, WIDTH = 256 };
+    static const float rows[4][WIDTH];
+    static const uint8_t ids[SEQUENCES * LENGTH];
+    static float out[SEQUENCES * LENGTH][WIDTH];
+    static const inlay_executor executor = {.run = run_nothing, .threads = 4};
+    static const struct {
+        const inlay_executor *executor;
+        size_t length;
+        inlay_pooling pooling;
+        const char *says;
+    } cases[] = {
+        {NULL, LENGTH, INLAY_POOLING_NONE, "parts:     1: there is no executor\n"},
+        {&executor, 8, INLAY_POOLING_NONE, "parts:     1: there is no work for a second thread\n"},
+        {&executor, LENGTH, INLAY_POOLING_NONE, "(4 along positions, 1 along sequences): positions are cut first"},
+        {&executor, LENGTH, INLAY_POOLING_SUM, "(1 along positions, 2 along sequences): a sequence is computed as a"},
+    };
+    const inlay_table tokens = inlay_table_f32(rows, 4, WIDTH);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+        spec.pooling = cases[i].pooling;
+        inlay_layer *layer = make_layer_of(&spec);
+        inlay_batch batch = inlay_batch_i32(NULL, SEQUENCES, cases[i].length, 0);
+        batch.ids = ids;
+        batch.id_type = INLAY_ID_U8;
+        char text[2000];
+        ck_assert_int_eq(
+            inlay_forward_explain(layer, &batch, out, sizeof *out, cases[i].executor, NULL, text, sizeof text),
+            INLAY_OK);
+        EXPECT(strstr(text, cases[i].says) != NULL, "a plan does not say \"%s\":\n%s", cases[i].says, text);
+        inlay_layer_destroy(layer);
+    }
+}
+END_TEST
+
 /* A short buffer truncates and terminates the text; no buffer is an error, reported after other errors. */
 START_TEST(texts_of_plans)
 {
@@ -200,6 +245,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(decisions, each_decision_has_its_reason, 0, (int)(sizeof plans / sizeof *plans));
     tcase_add_test(decisions, mappings_extents_and_weights);
     tcase_add_test(decisions, pooled_rows_are_prefetched_by_the_kernel);
+    tcase_add_test(decisions, parts_have_their_reason);
     tcase_add_test(decisions, texts_of_plans);
     suite_add_tcase(suite, decisions);
     return run_suite(argc, argv, suite);
