@@ -4,14 +4,10 @@
  */
 #include "base/arguments.h"
 
-#include <string.h>
-
-bool inlay_struct_known(const void *structure, size_t known)
+bool inlay_struct_extends(const void *structure, size_t size, size_t known)
 {
     /* A larger size is garbage rather than a later version, and reading that far might fault. */
     const size_t plausible = 1024;
-    size_t size;
-    memcpy(&size, structure, sizeof size);
     if (size < known || size > plausible)
         return false;
     unsigned char appended = 0;

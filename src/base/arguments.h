@@ -8,10 +8,19 @@
 #include <inlay/inlay.h>
 
 #include <stdbool.h>
+#include <string.h>
 
-/* Returns true if a struct, which begins with its size, is usable by this version, which has `known` bytes of it: the
-   size is no smaller, and bytes appended by a later version are zero. */
-bool inlay_struct_known(const void *structure, size_t known);
+/* Returns true if a struct of `size` bytes is no smaller than the `known` ones, and the bytes after these are zero. */
+bool inlay_struct_extends(const void *structure, size_t size, size_t known);
+
+/* Returns true if a struct, which begins with its size, is usable by this version, which has `known` bytes of it.
+   Inlined, since most structs are of this version. */
+static inline bool inlay_struct_known(const void *structure, size_t known)
+{
+    size_t size;
+    memcpy(&size, structure, sizeof size);
+    return size == known || inlay_struct_extends(structure, size, known);
+}
 
 /* The reason of a field `size` that inlay_struct_known() rejects. */
 #define INLAY_SIZE_UNKNOWN "is not the size of the struct, or a later version's fields are set"

@@ -4,8 +4,6 @@
  */
 #include "base/compare.h"
 
-#include "base/bits.h"
-
 /* Maps a double to an integer with the same order. NaN is beyond both infinities; -0 equals 0. */
 static int64_t ordered(double x)
 {
@@ -24,12 +22,6 @@ bool inlay_doubles_in(const double *x, size_t n, double low, double high)
         if (!inlay_double_in(x[i], low, high))
             return false;
     return true;
-}
-
-bool inlay_float_within(float x, float high)
-{
-    const uint32_t bits = inlay_bits_f32(x), minus_zero = UINT32_C(1) << 31;
-    return bits <= inlay_bits_f32(high) || bits == minus_zero;
 }
 
 bool inlay_double_less(double a, double b)

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "base/bits.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,7 +16,11 @@ bool inlay_double_in(double x, double low, double high);
 bool inlay_doubles_in(const double *x, size_t n, double low, double high);
 
 /* Returns true if 0 <= x <= high; false for NaN. Avoids converting to double, which is a floating-point operation. */
-bool inlay_float_within(float x, float high);
+static inline bool inlay_float_within(float x, float high)
+{
+    const uint32_t bits = inlay_bits_f32(x), minus_zero = UINT32_C(1) << 31;
+    return bits <= inlay_bits_f32(high) || bits == minus_zero;
+}
 
 /* Returns true if a < b. NaN counts as larger than every number, or as smaller if its sign bit is set. */
 bool inlay_double_less(double a, double b);

@@ -6,18 +6,16 @@
 
 #include "base/arguments.h"
 
-inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor, inlay_fault *fault)
+inlay_status inlay_check_given_executor(const inlay_executor *executor, inlay_fault *fault)
 {
-    if (before != INLAY_OK || executor == NULL)
-        return before;
     if (executor->run == NULL)
         return inlay_blame(fault, INLAY_ERROR_NULL, "executor", "its run is null");
     return executor->threads > 0 ? INLAY_OK : inlay_blame(fault, INLAY_ERROR_OPTION, "executor", "its threads is 0");
 }
 
-size_t inlay_parts(const inlay_executor *executor, size_t bytes)
+size_t inlay_parts_for_executor(const inlay_executor *executor, size_t bytes)
 {
-    if (executor == NULL || executor->threads == 1)
+    if (executor->threads == 1)
         return 1;
     size_t worth = bytes / INLAY_PART_BYTES, most = executor->threads;
     /* Large work has more parts than threads, so late or slow threads can leave some of theirs to others. */

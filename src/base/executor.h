@@ -10,13 +10,24 @@
 /* Handing a part to another thread takes a few us; writing the part should take longer. */
 enum { INLAY_PART_BYTES = 64 * 1024, INLAY_PARTS_PER_THREAD = 4 };
 
-/* Returns `before` if it is an error. Otherwise returns INLAY_OK for null and valid executors, INLAY_ERROR_NULL without
-   a run function and INLAY_ERROR_OPTION without threads, with the fault, which may be null. */
-inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor, inlay_fault *fault);
+/* Returns INLAY_OK for a valid executor, INLAY_ERROR_NULL without a run function and INLAY_ERROR_OPTION without
+   threads, with the fault, which may be null. */
+inlay_status inlay_check_given_executor(const inlay_executor *executor, inlay_fault *fault);
 
-/* Returns the number of parts for work that writes `bytes`: 1 without an executor; no part is too small for a thread.
- */
-size_t inlay_parts(const inlay_executor *executor, size_t bytes);
+/* Same for an executor that may be null, after the checks `before`. Inlined, since small calls have none. */
+static inline inlay_status inlay_check_executor(inlay_status before, const inlay_executor *executor, inlay_fault *fault)
+{
+    return before == INLAY_OK && executor != NULL ? inlay_check_given_executor(executor, fault) : before;
+}
+
+/* Returns the number of parts for work that writes `bytes`; no part is too small for a thread. */
+size_t inlay_parts_for_executor(const inlay_executor *executor, size_t bytes);
+
+/* Same for an executor that may be null: then there is one part. */
+static inline size_t inlay_parts(const inlay_executor *executor, size_t bytes)
+{
+    return executor != NULL ? inlay_parts_for_executor(executor, bytes) : 1;
+}
 
 /*
  * Returns the start of share `index` when `total` is split into `parts` shares that differ by at most one; share
