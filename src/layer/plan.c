@@ -169,8 +169,8 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
     };
     /* Timings taken while other stores are tried aren't valid for the usual ones. */
     if (tuned != NULL && !tuned->stores.others && !inlay_is_one_token(work))
-        inlay_choose(&transfers->choices, &tuned->classes[computing.by_sequence], &options);
+        inlay_choose(&transfers->choices, &tuned->classes[computing.by_sequence], options);
     else
-        inlay_choose_fixed(&transfers->choices, &options);
+        inlay_choose_fixed(&transfers->choices, options);
     choose_positions(&plan->positions, work, plan->route, &plan->parts, &computing, &transfers->choices);
 }

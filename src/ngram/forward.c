@@ -170,7 +170,7 @@ static struct inlay_transfers choose_moves(const struct inlay_ngram_gather *gath
         .narrow_transfers = inlay_transfers_narrow(bytes),
         .stream = inlay_streams(kernels, gather->lookup.stores, &gather->tuning, bytes),
     };
-    inlay_choose_fixed(&transfers.choices, &options);
+    inlay_choose_fixed(&transfers.choices, options);
     return transfers;
 }
 

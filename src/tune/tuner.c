@@ -191,27 +191,26 @@ static bool tries_source(const struct inlay_class_state *known, const struct inl
                           : others_lack || known->calls % (INLAY_TUNE_RETRY / 4) == 0;
 }
 
-void inlay_choose(struct inlay_choices *choices, const struct inlay_class_state *known,
-                  const struct inlay_options *options)
+void inlay_choose(struct inlay_choices *choices, const struct inlay_class_state *known, struct inlay_options options)
 {
-    if (options->part_bytes < INLAY_TUNE_MIN_BYTES || (known->fixed && known->samples == 0)) {
+    if (options.part_bytes < INLAY_TUNE_MIN_BYTES || (known->fixed && known->samples == 0)) {
         inlay_choose_fixed(choices, options);
         return;
     }
     choices->tuned = known->fixed ? NULL : known->class;
     for (int computes = 0; computes < 2; computes++) {
         const inlay_prefetch best = known->best[computes];
-        choices->prefetchers[computes] = options->prefetchers[computes];
-        choices->prefetch[computes] = inlay_strategy_within(best != INLAY_PREFETCH_AUTOMATIC ? best : options->prefetch,
-                                                            options->prefetchers[computes]);
+        choices->prefetchers[computes] = options.prefetchers[computes];
+        choices->prefetch[computes] = inlay_strategy_within(best != INLAY_PREFETCH_AUTOMATIC ? best : options.prefetch,
+                                                            options.prefetchers[computes]);
     }
-    choices->chosen = choices->either = options->either;
+    choices->chosen = choices->either = options.either;
     choices->computes =
-        options->either && known->computes != COMPUTES_UNKNOWN ? known->computes == COMPUTES_YES : options->computes;
+        options.either && known->computes != COMPUTES_UNKNOWN ? known->computes == COMPUTES_YES : options.computes;
     choices->picked = known->samples > 0;
     /* A quarter of a call that is timed in pieces may try the other source, so it must hold a piece. */
-    choices->whole = options->part_bytes < (options->either ? 8 : 4) * INLAY_TUNE_PART_BYTES;
-    choices->tries_source = options->either && tries_source(known, choices);
+    choices->whole = options.part_bytes < (options.either ? 8 : 4) * INLAY_TUNE_PART_BYTES;
+    choices->tries_source = options.either && tries_source(known, choices);
 }
 
 void inlay_tuner_start(const struct inlay_choices *choices)

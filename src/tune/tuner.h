@@ -91,7 +91,7 @@ struct inlay_tuned {
 void inlay_tuner_ask(struct inlay_tuner *tuner, size_t bytes, bool tunes_stores, bool begins,
                      struct inlay_tuned *tuned);
 
-/* What a call can do, and what it does without self-tuning. */
+/* What a call can do, and what it does without self-tuning. Passed by value, so small calls keep it in registers. */
 struct inlay_options {
     enum inlay_prefetcher prefetchers[2]; /* with positions that are read, and computed */
     inlay_prefetch prefetch;
@@ -115,21 +115,20 @@ struct inlay_choices {
 };
 
 /* Chooses without self-tuning. */
-static inline void inlay_choose_fixed(struct inlay_choices *choices, const struct inlay_options *options)
+static inline void inlay_choose_fixed(struct inlay_choices *choices, struct inlay_options options)
 {
     choices->tuned = NULL;
     for (int computes = 0; computes < 2; computes++) {
-        choices->prefetchers[computes] = options->prefetchers[computes];
-        choices->prefetch[computes] = inlay_strategy_within(options->prefetch, options->prefetchers[computes]);
+        choices->prefetchers[computes] = options.prefetchers[computes];
+        choices->prefetch[computes] = inlay_strategy_within(options.prefetch, options.prefetchers[computes]);
     }
-    choices->computes = options->computes;
-    choices->either = options->either;
+    choices->computes = options.computes;
+    choices->either = options.either;
     choices->picked = choices->chosen = choices->whole = choices->tries_source = false;
 }
 
 /* Chooses, given the state of the call's class. */
-void inlay_choose(struct inlay_choices *choices, const struct inlay_class_state *known,
-                  const struct inlay_options *options);
+void inlay_choose(struct inlay_choices *choices, const struct inlay_class_state *known, struct inlay_options options);
 
 /* Starts a call that takes part in self-tuning. */
 void inlay_tuner_start(const struct inlay_choices *choices);

@@ -44,7 +44,7 @@ static struct inlay_choices choose(struct inlay_tuner *tuner, size_t bytes, bool
     struct inlay_tuned tuned;
     struct inlay_choices choices;
     inlay_tuner_ask(tuner, bytes, false, true, &tuned);
-    inlay_choose(&choices, &tuned.classes[lone], options);
+    inlay_choose(&choices, &tuned.classes[lone], *options);
     return choices;
 }
 
