@@ -92,12 +92,15 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
     inlay_layer *made = memory.allocate(memory.ctx, bytes);
     if (made == NULL)
         return INLAY_ERROR_NO_MEMORY;
+    const size_t id_limit = inlay_id_limit(spec);
     *made = (inlay_layer){
         .allocator = memory,
         .spec = *spec,
         .tokens = known_part(spec->tokens),
         .reads = reads,
         .row_bytes = inlay_table_row_bytes(spec->out_type, spec->tokens->dim),
+        .id_limit = id_limit,
+        .bad_ids_fail = spec->bad_id == INLAY_BAD_ID_ERROR || (spec->bad_id == INLAY_BAD_ID_CLAMP && id_limit == 0),
         .special_rows = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || spec->tokens->vocab > 0 ||
                         spec->token_mapping != NULL,
         .tuning = spec->tuning != NULL ? *spec->tuning : inlay_tuning_default(),

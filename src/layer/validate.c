@@ -141,8 +141,8 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
 
 /* Validates offsets, ids, positions and segment ids, in this order. Sets the longest sequence, and whether its
    positions must be computed token by token. */
-static inlay_status check_contents(struct inlay_work *work, const struct inlay_sequences *sequences, size_t tokens,
-                                   inlay_fault *fault)
+static inlay_status check_contents(struct inlay_work *work, const inlay_layer *layer,
+                                   const struct inlay_sequences *sequences, size_t tokens, inlay_fault *fault)
 {
     if (work->batch.offsets != NULL) {
         const size_t padded = work->batch.padded_length;
@@ -150,10 +150,8 @@ static inlay_status check_contents(struct inlay_work *work, const struct inlay_s
         if (status != INLAY_OK)
             return status;
     }
-    const size_t vocab = inlay_id_limit(work->spec);
-    const bool bad_ids_fail =
-        work->spec->bad_id == INLAY_BAD_ID_ERROR || (work->spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0);
-    if (bad_ids_fail && !inlay_ids_in(sequences, work->batch.ids, work->batch.id_type, tokens, vocab, fault))
+    if (layer->bad_ids_fail &&
+        !inlay_ids_in(sequences, work->batch.ids, work->batch.id_type, tokens, layer->id_limit, fault))
         return inlay_blame_field(fault, INLAY_ERROR_ID, "ids", NULL);
     const bool counted = work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions;
     const bool positioned = work->spec->positions != NULL;
@@ -189,12 +187,9 @@ inlay_status inlay_validate(struct inlay_work *work, const inlay_layer *layer, c
         status = inlay_count_tokens(&sequences, &tokens, fault);
     if (status != INLAY_OK)
         return status;
-    if (__builtin_mul_overflow(batch->sequences, batch->padded_length, &work->rows))
+    work->rows = spec->pooling != INLAY_POOLING_NONE ? batch->sequences : tokens;
+    if (batch->padded_length > 0 && __builtin_mul_overflow(batch->sequences, batch->padded_length, &work->rows))
         return inlay_blame_field(fault, INLAY_ERROR_OVERFLOW, "padded_length", NULL);
-    if (spec->pooling != INLAY_POOLING_NONE)
-        work->rows = batch->sequences;
-    else if (batch->padded_length == 0)
-        work->rows = tokens;
     status = layer->row_bytes > 0 ? inlay_check_rows(out, work->rows, layer->row_bytes, out_stride_bytes, &written)
                                   : INLAY_ERROR_OVERFLOW;
     status = inlay_blame(fault, status, status == INLAY_ERROR_STRIDE ? "out_stride_bytes" : output, NULL);
@@ -214,5 +209,5 @@ inlay_status inlay_validate(struct inlay_work *work, const inlay_layer *layer, c
     work->longest = sequences.length;
     work->special_rows = layer->special_rows;
     work->padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
-    return check_contents(work, &sequences, tokens, fault);
+    return check_contents(work, layer, &sequences, tokens, fault);
 }
