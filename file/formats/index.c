@@ -79,9 +79,10 @@ static bool find_paths(struct inlay_catalog *catalog, struct inlay_model_files *
             return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_DUPLICATE, files->index, files->entries[i].tensor,
                                    "the index has this tensor twice");
     qsort(files->entries, files->entry_count, sizeof *files->entries, compare_entries);
-    files->paths = inlay_catalog_memory(catalog, files->entry_count * sizeof *files->paths);
+    files->paths = inlay_catalog_memory(catalog, 2 * files->entry_count * sizeof *files->paths);
     if (files->paths == NULL)
         return false;
+    files->lacks = files->paths + files->entry_count;
     for (size_t i = 0; i < files->entry_count; i++) {
         struct inlay_index_entry *entry = &files->entries[i];
         if (i > 0 && strcmp(entry->file, entry[-1].file) == 0) {
@@ -95,12 +96,9 @@ static bool find_paths(struct inlay_catalog *catalog, struct inlay_model_files *
         if (path == NULL)
             return false;
         entry->part = files->count;
+        files->lacks[files->count] = NULL;
         files->paths[files->count++] = path;
     }
-    files->lacks = inlay_catalog_memory(catalog, files->count * sizeof *files->lacks);
-    if (files->lacks == NULL)
-        return false;
-    memset(files->lacks, 0, files->count * sizeof *files->lacks);
     return true;
 }
 
@@ -147,7 +145,9 @@ bool inlay_check_index(struct inlay_catalog *catalog, const struct inlay_model_f
     if (!inlay_find_complete(catalog, files, &complete))
         return false;
     inlay_file_tensor *absent = inlay_catalog_memory(catalog, count * sizeof *absent);
-    for (size_t i = 0; absent != NULL && i < files->entry_count; i++) {
+    if (absent == NULL)
+        return false;
+    for (size_t i = 0; i < files->entry_count; i++) {
         const struct inlay_index_entry *entry = &files->entries[i];
         if (is_there(catalog, files, i))
             continue;
@@ -158,8 +158,6 @@ bool inlay_check_index(struct inlay_catalog *catalog, const struct inlay_model_f
             return false;
         absent[made++] = (inlay_file_tensor){.name = entry->tensor, .type = reason, .path = path};
     }
-    if (absent == NULL)
-        return false;
     if (whole == 0)
         return inlay_catalog_check(&absent[0], catalog->error);
     return inlay_catalog_add_absent(catalog, absent, count);

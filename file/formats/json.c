@@ -72,7 +72,7 @@ static uint32_t hexadecimal(const char *digits)
 static size_t read_escape(const char *at, const char *end, uint32_t *character)
 {
     static const char names[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
-    const char *name = at < end && *at != '\0' ? strchr(names, *at) : NULL;
+    const char *name = at < end ? memchr(names, *at, sizeof names - 1) : NULL;
     if (name != NULL) {
         *character = (unsigned char)meanings[name - names];
         return 1;

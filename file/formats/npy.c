@@ -143,10 +143,10 @@ static const struct {
 /* Reports the types that a kind of file can have. */
 static bool refuse_elements(struct inlay_text descr, enum npy_kind kind, struct npy *npy)
 {
-    char name[16] = "", list[ELEMENTS * sizeof " or '<f4'"] = "";
+    char name[16], list[ELEMENTS * sizeof " or '<f4'"] = "";
     size_t used = 0;
-    for (size_t at = 0; at < descr.size && at + 1 < sizeof name; at++)
-        name[at] = descr.bytes[at] > ' ' && descr.bytes[at] <= '~' ? descr.bytes[at] : '?';
+    snprintf(name, sizeof name, "%.*s", (int)descr.size, descr.bytes);
+    inlay_make_printable(name);
     unsigned left = kinds[kind].elements;
     for (unsigned i = 0; i < ELEMENTS; i++) {
         if ((left & 1u << i) == 0)
@@ -206,8 +206,7 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
         if (seen[which])
             return refuse(npy, INLAY_FILE_ERROR_DUPLICATE, "its header has a key twice");
         seen[which] = true;
-        skip_blanks(&c);
-        if (which == 0 && c.at < c.end && *c.at == '[')
+        if (which == 0 && take(&c, "["))
             return refuse(npy, INLAY_FILE_ERROR_TYPE, "its elements are structures, not numbers");
         bool good = which == 0   ? take_string(&c, &descr)
                     : which == 1 ? take_truth(&c, &fortran_order)

@@ -27,18 +27,17 @@ static inlay_file_value_kind survey(struct inlay_json json, size_t *count)
 {
     size_t strings = 0, integers = 0, numbers = 0;
     struct inlay_text string;
-    struct inlay_number number;
+    struct inlay_number number = {0}; /* a broken one is reported when it is read again */
     *count = 0;
     inlay_json_open(&json, '[');
     for (; inlay_json_element(&json); ++*count) {
         if (inlay_json_peek(&json) == '"')
             strings += inlay_json_string(&json, &string);
-        else if (!inlay_json_at_number(&json))
-            inlay_json_skip(&json);
-        else if (inlay_json_number(&json, &number)) {
-            numbers++;
+        else if (inlay_json_at_number(&json)) {
+            numbers += inlay_json_number(&json, &number);
             integers += number.is_integer;
-        }
+        } else
+            inlay_json_skip(&json);
     }
     return integers == *count  ? INLAY_FILE_VALUE_INTEGERS
            : numbers == *count ? INLAY_FILE_VALUE_NUMBERS
