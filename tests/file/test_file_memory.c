@@ -269,9 +269,9 @@ static const char *make_npy(int place)
  */
 static const char *make_index(int place)
 {
-    enum { MANY = 800, ABSENT = 200 };
+    enum { MANY = 800 };
     static char header[3 * LONG], map[3 * LONG], numbers[MANY + 1][12];
-    const int tensors = place == 4 ? ABSENT : place == 3 ? MANY : place == 2 ? 2 : 1;
+    const int tensors = place >= 3 ? MANY : place == 2 ? 2 : 1;
     size_t header_size = 0, map_size = 0;
     for (int i = 0; i < tensors; i++) {
         const char *name = text_at(0, place, "w"), *comma = i > 0 ? "," : "";

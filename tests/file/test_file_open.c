@@ -73,6 +73,8 @@ START_TEST(other_formats_are_named)
         OTHER("x.npz", ZIP("\x05") "a.npy\0\0\0", "an .npz archive of NumPy"),
         OTHER("x.npz", ZIP("\x00") "a.npy\0\0\0", "a zip archive: unpack it"),
         OTHER("x.npz", ZIP("\xff") "a.npy\0\0\0", "a zip archive: unpack it"),
+        OTHER("x.npz", ZIP("\x40") "a.npy\0xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+              "a zip archive: unpack it"),
         OTHER("x", ZIP("\x0d") "metadata.json", "a Keras model"),
         OTHER("x.keras", ZIP("\x0b") "config.json{}", "a Keras model"),
         OTHER("x", ZIP("\x10") "archive/data.pklX", "a PyTorch pickle"),
@@ -219,6 +221,8 @@ START_TEST(npy_files)
          "overflows"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551616,), }", 4, INLAY_FILE_ERROR_SYNTAX,
          "tuple"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551620,), }", 16, INLAY_FILE_ERROR_SYNTAX,
+         "tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 18446744073709551615, 18446744073709551615, "
          "18446744073709551615, 18446744073709551615, 18446744073709551615, 18446744073709551615, 1), }",
@@ -230,6 +234,10 @@ START_TEST(npy_files)
         expect_refused(write_npy(files[i].dictionary, files[i].data), files[i].status, "", files[i].message);
     expect_refused(write_bytes("v4.npy", "\x93NUMPY\x04\0\0\0\0\0", 12), INLAY_FILE_ERROR_KIND, "", "version");
     expect_refused(write_bytes("long.npy", "\x93NUMPY\x02\0\xf0\xff\xff\xff", 12), INLAY_FILE_ERROR_LIMIT, "", "65535");
+    /* Data after the header doesn't complete its last number. */
+    expect_refused(
+        write_bytes("cut.npy", "\x93NUMPY\x01\0\x34\0{'descr': '<f4', 'fortran_order': False, 'shape': (11,), }", 68),
+        INLAY_FILE_ERROR_SYNTAX, "", "tuple");
     expect_refused(write_bytes("short.npy", "\x93NUMPY\x01\0\xff\xff", 10), INLAY_FILE_ERROR_TRUNCATED, "", "ends");
 
     inlay_file *file = open_good(write_npy("{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3), }\n", 12));
@@ -593,7 +601,7 @@ START_TEST(settings)
     write_text("config.json",
                "{\"i\": -5, \"zero\": -0, \"big\": 9223372036854775808, \"n\": 1.5e-3, \"t\": true,\n"
                "\"f\": false, \"null\": null, \"s\": \"\\u00e9\", \"o\": {\"p\": {\"q\": 7}, \"r\": {}},\n"
-               "\"ints\": [1, 2, -3], \"nums\": [0, 0.5, Infinity, -Infinity], \"nan\": NaN,\n"
+               "\"ints\": [1, 2, -3], \"nums\": [0, 0.5E+1, Infinity, -Infinity], \"nan\": NaN,\n"
                "\"strs\": [\"a\", \"\"], \"none\": [], \"mixed\": [1, \"a\"], \"deep\": [[1]],\n"
                "\"objects\": [{\"x\": 1}], \"after\": 1}");
     inlay_file *file = open_good(folder());
@@ -610,7 +618,7 @@ START_TEST(settings)
     const inlay_file_value *value = setting(file, "config.ints", INLAY_FILE_VALUE_INTEGERS);
     EXPECT(value->count == 3 && value->integers[2] == -3, "ints");
     value = setting(file, "config.nums", INLAY_FILE_VALUE_NUMBERS);
-    EXPECT(value->count == 4 && value->numbers[1] == 0.5 && value->numbers[2] > 1e308 && value->numbers[3] < -1e308,
+    EXPECT(value->count == 4 && value->numbers[1] == 5 && value->numbers[2] > 1e308 && value->numbers[3] < -1e308,
            "nums");
     value = setting(file, "config.nan", INLAY_FILE_VALUE_NUMBER);
     EXPECT(value->number != value->number, "nan");
@@ -659,6 +667,8 @@ START_TEST(broken_settings)
         {"{\"a\": -}", INLAY_FILE_ERROR_SYNTAX, "a number"},
         {"{\"a\": - 1}", INLAY_FILE_ERROR_SYNTAX, "a number"},
         {"{\"a\": -NaN}", INLAY_FILE_ERROR_SYNTAX, "a number"},
+        {"{\"a\": [1, 2.]}", INLAY_FILE_ERROR_SYNTAX, "a number"},
+        {"{\"a\": \"\\x\"}", INLAY_FILE_ERROR_SYNTAX, "escape"},
         {"{\"a\": nul}", INLAY_FILE_ERROR_SYNTAX, "a value"},
         {"{\"a\": truex}", INLAY_FILE_ERROR_SYNTAX, "a comma"},
         {"{\"a\": [1 2]}", INLAY_FILE_ERROR_SYNTAX, "a comma"},

@@ -51,11 +51,13 @@ static const struct {
     {"{\"\xf4\x90\x80\x80\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
     {"{\"\xf5\x80\x80\x80\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
     {"{\"\xc3\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
+    {"{\"\xe2\x82\xff\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
     {"{\"\xe2\x82\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "not UTF-8"},
     {"{\"\\u0000\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "a string has an escape that is not allowed"},
     {"{\"\\ud800\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
     {"{\"\\udc00\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
     {"{\"\\ud800\\u0041\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
+    {"{\"\\ud800\\xdc00\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
     {"{\"\\ud800\\ue000\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
     {"{\"\\ud800", 0, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
     {"{\"\\u12g4\":{" F32_4 "}}", 16, INLAY_FILE_ERROR_SYNTAX, "", "escape"},
@@ -85,6 +87,7 @@ static const struct {
     {"{\"a\":{\"x\":{\"y\":{\"z\":{}}}}}", 0, INLAY_FILE_ERROR_LIMIT, "a", "nested too deeply"},
     /* Numbers. */
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1e0],\"data_offsets\":[0,4]}}", 4, INLAY_FILE_ERROR_SYNTAX, "a", "integer"},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1E0],\"data_offsets\":[0,4]}}", 4, INLAY_FILE_ERROR_SYNTAX, "a", "integer"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1.0],\"data_offsets\":[0,4]}}", 4, INLAY_FILE_ERROR_SYNTAX, "a", "integer"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-0],\"data_offsets\":[0,0]}}", 0, INLAY_FILE_ERROR_SYNTAX, "a", "integer"},
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,0]}}", 0, INLAY_FILE_ERROR_SYNTAX, "a", "integer"},
@@ -172,6 +175,8 @@ START_TEST(lengths_are_checked_first)
     /* Data after the header doesn't complete its last character. */
     expect_refused(write_bytes("a.safetensors", "\3\0\0\0\0\0\0\0{\"\xc3\xa9\":", 14), INLAY_FILE_ERROR_SYNTAX, "",
                    "not UTF-8 at byte 2");
+    expect_refused(write_bytes("a.safetensors", "\5\0\0\0\0\0\0\0{\"\\\0\"", 13), INLAY_FILE_ERROR_SYNTAX, "",
+                   "escape");
 }
 END_TEST
 
