@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file layer.h
- * The input layer: a layer from a table, a batch from ids, forward, and backward for training. The separate operations
+ * The input layer: layers made from tables, batches of ids, forward, and backward for training. The separate operations
  * gather, scale and add_positions are for callers that compose their own layer. The conventions of inlay.h apply.
  */
 #ifndef INLAY_LAYER_H
@@ -17,9 +17,9 @@ extern "C" {
 
 /* ---- The layer -------------------------------------------------------------------------------------------------- */
 
-/** How outputs are stored. AUTOMATIC uses the stores that are faster for a call plus one read of its output: the layer
-    times both for outputs of 4 MiB and more. Before that, and for smaller outputs, stores are non-temporal if the
-    output is larger than inlay_tuning.stream_bytes. */
+/** How outputs are stored. AUTOMATIC uses the stores that are faster for a call plus one read of its output. The
+    layer times both kinds for outputs of 4 MiB and more. Before that, and for smaller outputs, stores are
+    non-temporal if the output is larger than inlay_tuning.stream_bytes. */
 typedef enum inlay_stores {
     INLAY_STORES_AUTOMATIC = 0, /**< chosen per call */
     INLAY_STORES_CACHED = 1,    /**< through the caches: if the output is read right away */
@@ -36,9 +36,10 @@ typedef enum inlay_bad_id {
     INLAY_BAD_ID_SKIP = 4,       /**< leaves the output row unchanged */
 } inlay_bad_id;
 
-/** How tokens with a zero row are handled: ids under INLAY_BAD_ID_ZERO, and padding_id except with _OWN. */
+/** How tokens with a zero row are handled. These are bad ids with INLAY_BAD_ID_ZERO, and padding_id unless this is
+    INLAY_ZERO_ROWS_TABLE. */
 typedef enum inlay_zero_rows {
-    INLAY_ZERO_ROWS_BARE = 0,       /**< output zeros: no position, segment or norm is applied */
+    INLAY_ZERO_ROWS_BARE = 0,       /**< the output row is zeros; no position, segment or norm is applied */
     INLAY_ZERO_ROWS_POSITIONED = 1, /**< like any other row: positions and the other terms are applied */
     INLAY_ZERO_ROWS_TABLE = 2,      /**< as POSITIONED, but padding_id uses its own row of the table, as PyTorch's
                                        padding_idx does at inference; padding_id then affects only positions */
@@ -47,9 +48,9 @@ typedef enum inlay_zero_rows {
 /** How tokens without explicit position ids get their positions. */
 typedef enum inlay_position_mode {
     INLAY_POSITION_MODE_SEQUENTIAL = 0, /**< token s of a sequence has position start + s */
-    /** The n-th token (from 0) of a sequence that is not padding_id has position start + n, and padding has start - 1.
-       Left padding therefore shifts no positions. For fairseq, RoBERTa and XLM-R set start = padding_id + 1; for OPT
-       set start = 2. */
+    /** The n-th token of a sequence that is not padding_id, counted from 0, has position start + n. Each padding_id
+       has position start - 1. Left padding therefore shifts no positions. For fairseq, RoBERTa and XLM-R set start =
+       padding_id + 1; for OPT set start = 2. */
     INLAY_POSITION_MODE_PADDING_AWARE = 1,
 } inlay_position_mode;
 
@@ -63,14 +64,14 @@ typedef enum inlay_norm {
                                rows stay zero, or become NaN with epsilon 0, as with NumPy. NaN stays NaN */
 } inlay_norm;
 
-/** How the rows of a sequence are reduced to one row: static embeddings, bags of features. Zero rows and skipped rows
-   are not counted. */
+/** How the rows of a sequence are reduced to one row, e.g. for static embeddings and bags of features. Zero rows and
+   skipped rows are not counted. */
 typedef enum inlay_pooling {
     INLAY_POOLING_NONE = 0, /**< one row per token */
     INLAY_POOLING_SUM = 1,  /**< sum of row * factor, in token order. The factor is token weight * batch weight * scale,
                                  rounded from left to right; missing weights are left out of the product */
-    INLAY_POOLING_MEAN = 2, /**< the same sum divided by the number of rows, as a float32; zeros if there are no rows.
-                                 Matches NumPy's and PyTorch's mean of that sum */
+    INLAY_POOLING_MEAN = 2, /**< the same sum divided by the number of rows as a float32; zeros if there are no rows.
+                                 Matches the mean in NumPy and PyTorch */
 } inlay_pooling;
 
 /** Prefetch strategies: which part of later rows to prefetch, and when. All give the same bits. The fastest one depends
@@ -88,21 +89,23 @@ typedef enum inlay_prefetch {
                                        strategies above if outputs are 16-bit or rows are summed in L1 */
 } inlay_prefetch;
 
-/** Memory settings of a layer. They affect speed, never results. A layer with a caller's tuning uses it as is and turns
-    self-tuning off. */
+/** Memory settings of a layer. They affect speed, never results. A layer made with a tuning uses it as is and turns
+    self-tuning off. A *part* of a call is the share that one thread computes. */
 typedef struct inlay_tuning {
     size_t size;             /**< sizeof(inlay_tuning) */
     size_t stream_bytes;     /**< for INLAY_STORES_AUTOMATIC: larger outputs use non-temporal stores */
-    size_t compute_bytes;    /**< a sequence recomputes its sinusoids, even cached ones, if they take more bytes than
-                                  this and no other sequence of the same part shares them; SIZE_MAX: never */
-    size_t block_bytes;      /**< size of a block of position rows, which stays in L1 while the batch uses it; at least
-                                  one row. Computed rows take at most 16 KiB. Not used by inlay_add_positions() */
+    size_t compute_bytes;    /**< the sinusoids of a sequence are computed again, even if they are cached, when they
+                                  are larger than this and no other sequence of the same part shares them; SIZE_MAX:
+                                  never */
+    size_t block_bytes;      /**< size of a block of position rows, which stays in L1 while every sequence uses it. A
+                                  block has at least one row. Blocks of computed rows are capped at 16 KiB. Not used
+                                  by inlay_add_positions() */
     inlay_prefetch prefetch; /**< strategy for calls with ids of more than one token */
     uint32_t reserved;       /**< 0 */
 } inlay_tuning;
 
 /**
- * Returns the initial tuning of layers that are given none: the best one measured for this CPU family, or else the best
+ * Returns the initial tuning of layers made without one: the best measured for this CPU family, or else the best
  * compromise over all measured CPUs. Self-tuning then adjusts stream_bytes and prefetch, and compute_bytes if positions
  * are cached. Selects the ISA as inlay_init() does.
  */
@@ -113,8 +116,8 @@ typedef struct inlay_cpu_info {
     size_t size;          /**< sizeof(inlay_cpu_info) */
     const char *measured; /**< the measured CPU family, e.g. "AMD Zen 4", a static string; null if this CPU's family was
                                not measured */
-    size_t l1_bytes;      /**< L1 data cache of a core, as reported by x86-64 CPUs; 0 if not reported, and always on
-                               other architectures */
+    size_t l1_bytes;      /**< L1 data cache of a core, as reported by x86-64 CPUs; 0 if the CPU reports none, and
+                               always 0 on other architectures */
     size_t l2_bytes;      /**< L2 cache, as above. Calls with rows that fit in L2 prefetch less */
     size_t l3_bytes;      /**< L3 cache. Informational only, since virtual machines report arbitrary sizes */
     char cpu[48];         /**< the CPU's own name, in ASCII; empty if it reports none */
@@ -123,30 +126,30 @@ typedef struct inlay_cpu_info {
 /** Returns the CPU information used for tuning. */
 INLAY_API inlay_cpu_info inlay_cpu_info_detect(void);
 
-/** Self-tuning: a layer times parts of its own calls to choose a prefetch strategy and to decide between cached and
-    computed positions, and whole calls to choose stores. */
+/** Self-tuning: a layer times parts of its own calls to choose a prefetch strategy, and to choose between cached and
+    computed positions. It times whole calls to choose stores. */
 typedef enum inlay_self_tuning {
     INLAY_SELF_TUNING_ON = 0,  /**< on, unless the layer has a tuning or the environment has INLAY_SELF_TUNING=off */
     INLAY_SELF_TUNING_OFF = 1, /**< off: the initial settings are kept */
 } inlay_self_tuning;
 
 enum {
-    INLAY_TUNING_CALL_CLASSES = 6, /**< calls of 256 KiB to 2 MiB, to 16 MiB, and larger; then the same three for layers
-                                   with sinusoids whose sequences do not share position rows */
-    INLAY_TUNING_OUTPUT_CLASSES = 8, /**< outputs of 4 to 8 MiB, to 16 MiB, ..., and of 512 MiB and more */
+    INLAY_TUNING_CALL_CLASSES = 6,   /**< outputs of 256 KiB-2 MiB, 2-16 MiB and above 16 MiB; then the same three for
+                                          calls of layers with sinusoids whose sequences do not share position rows */
+    INLAY_TUNING_OUTPUT_CLASSES = 8, /**< outputs of 4-8 MiB, 8-16 MiB, ..., 256-512 MiB, and 512 MiB and more */
 };
 
 /**
- * The state of self-tuning, per class of calls. It has no pointers, so you may save it to a file and pass it to a layer
- * of the same table on the same machine.
+ * The state of self-tuning, per class of calls. It contains no pointers, so you may save it to a file and pass it to a
+ * layer with the same table on the same machine.
  */
 typedef struct inlay_tuning_state {
     size_t size;                                 /**< sizeof(inlay_tuning_state) */
     uint32_t samples[INLAY_TUNING_CALL_CLASSES]; /**< number of timed parts of calls; 0: none yet */
     uint8_t prefetch[INLAY_TUNING_CALL_CLASSES]; /**< the fastest inlay_prefetch */
     uint8_t computes[INLAY_TUNING_CALL_CLASSES]; /**< 1: positions are computed even if they are cached */
-    uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal if they make a
-                                             call plus one read of its output 3 % faster */
+    uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal if they make
+                                                      a call plus one read of its output 3% faster */
     uint8_t reserved[4];                         /**< 0 */
 } inlay_tuning_state;
 
@@ -166,17 +169,18 @@ typedef struct inlay_tuning_state {
  * mapping and the token weights. They must outlive the layer; arrays need no alignment. Everything else is copied.
  *
  * - Shards: for ids of other shards, the layer writes rows of -0.0 without positions. The sum over all shards is then
- *   bit-identical to the whole layer. A shard with norm, pooling, dropout or segments is INLAY_ERROR_OPTION.
- * - Sinusoids: inlay_layer_create() computes the first cached_positions rows, and each call the later ones. The first
- *   row of a run of consecutive positions takes about 7 ns per entry, the others are cheap. A layer has a sinusoid or
- *   learned positions, not both.
- * - Limits: dim is at most 4096 with pooling, and with 16-bit outputs that have a sinusoid or a norm. Pooling excludes
- *   positions and segments.
- * - Token mapping: id i uses row token_mapping[i] of the table (for a shard: of its vocabulary), as in model2vec. Valid
- *   ids are then [0, token_mapping_length); padding_id and substitute_id are ids before the mapping. All entries are
- *   validated once. An entry that you later set out of range counts as row 0.
- * - Token weights: with pooling, a factor for the row of each id, as in model2vec. If the policy replaced the id, the
- *   new id's factor is used. Mean pooling still divides by the number of rows, not by the sum of weights.
+ *   bit-identical to the output of the whole layer. A shard with norm, pooling, dropout or segments returns
+ *   INLAY_ERROR_OPTION.
+ * - Sinusoids: inlay_layer_create() computes the first cached_positions rows, and each call computes the later rows
+ *   that it needs. The first row of a run of consecutive positions takes about 7 ns per entry; the others are cheap. A
+ *   layer has a sinusoid or learned positions, not both.
+ * - Limits: dim is at most 4096 with pooling, and with 16-bit outputs if the layer has a sinusoid or a norm. Pooling
+ *   excludes positions and segments.
+ * - Token mapping: id i uses row token_mapping[i] of the table (for a shard, of the full vocabulary), as in model2vec.
+ *   Valid ids are then [0, token_mapping_length). padding_id and substitute_id are ids before the mapping.
+ *   inlay_layer_create() validates all entries. An entry that is later changed to a value out of range counts as row 0.
+ * - Token weights: with pooling, each id has a factor for its row, as in model2vec. If bad_id replaces an id, the new
+ *   id's factor is used. Mean pooling still divides by the number of rows, not by the sum of weights.
  */
 typedef struct inlay_layer_spec {
     size_t size;                       /**< sizeof(inlay_layer_spec) */
@@ -206,14 +210,14 @@ typedef struct inlay_layer_spec {
     const void *token_mapping;        /**< null, or [token_mapping_length] of token_mapping_type */
     size_t token_mapping_length;      /**< >= 1 with a mapping, else 0 */
     const void *token_weights;        /**< null, or float32 [token_weights_length] */
-    size_t token_weights_length;      /**< number of ids (the vocab of inlay_bad_id) with token weights, else 0 */
+    size_t token_weights_length;      /**< with token weights, the number of ids (vocab as in inlay_bad_id); else 0 */
     inlay_id_type token_mapping_type; /**< of the mapping; 0 without one */
     inlay_self_tuning self_tuning;    /**< self-tuning on or off */
     const inlay_tuning_state *tuning_state; /**< initial state of self-tuning; null: none */
 } inlay_layer_spec;
 
-/** Returns a spec with scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT, automatic stores, bad ids an error, no
-    padding and float32 outputs. Calls no function of the library. */
+/** Returns a spec with scale 1, no positions, INLAY_CACHED_POSITIONS_DEFAULT, automatic stores, INLAY_BAD_ID_ERROR,
+    no padding and float32 outputs. Calls no function of the library. */
 static inline inlay_layer_spec inlay_layer_spec_default(const inlay_table *tokens)
 {
     inlay_layer_spec spec;
@@ -249,8 +253,8 @@ static inline inlay_layer_spec inlay_layer_spec_default(const inlay_table *token
     return spec;
 }
 
-/** A layer. Any number of threads may share it. It copies no table; it owns only the cached rows of a sinusoid and the
-    state of self-tuning, which doesn't affect results. */
+/** A layer. Any number of threads may share it. It copies no table. It owns only its copy of the spec, the cached
+    rows of a sinusoid, and the state of self-tuning, which doesn't affect results. */
 typedef struct inlay_layer inlay_layer;
 
 /**
@@ -267,11 +271,10 @@ INLAY_API inlay_status inlay_layer_create(const inlay_layer_spec *spec, const in
                                           inlay_layer **layer);
 
 /**
- * Checks a spec as inlay_layer_create() does, and names the field at fault. Allocates nothing.
+ * Checks a spec as inlay_layer_create() does, and names the invalid field. Allocates nothing.
  *
  * @param spec   what the layer would compute
- * @param fault  set to the field at fault and the reason; with INLAY_ERROR_ID, `token` is the index in the token
- *               mapping
+ * @param fault  set to the invalid field and the reason; with INLAY_ERROR_ID, `token` is the index in the token mapping
  * @return as inlay_layer_create(), except INLAY_ERROR_NO_MEMORY
  */
 INLAY_API inlay_status inlay_layer_spec_check(const inlay_layer_spec *spec, inlay_fault *fault);
@@ -285,7 +288,7 @@ INLAY_API inlay_status inlay_layer_tuning_state(const inlay_layer *layer, inlay_
 
 /* ---- The batch -------------------------------------------------------------------------------------------------- */
 
-/** As inlay_batch.length of a ragged batch: the total length is read from offsets[sequences]. */
+/** A value of inlay_batch.length for ragged batches: the total length is read from offsets[sequences]. */
 #define INLAY_LENGTH_FROM_OFFSETS SIZE_MAX
 
 /**
@@ -293,19 +296,20 @@ INLAY_API inlay_status inlay_layer_tuning_state(const inlay_layer *layer, inlay_
  * are used only during the call; arrays of ids need no alignment.
  *
  * - Offsets: sequence b has tokens [offsets[b], offsets[b + 1]). Offsets start at 0, never decrease and end at the
- *   number of tokens. The output is packed, [tokens, dim], or with padded_length [sequences, padded_length, dim], with
- *   zeros after the last token of a sequence.
+ *   number of tokens. The output is packed, [tokens, dim]. With padded_length it is [sequences, padded_length, dim],
+ *   with zeros after the last token of each sequence.
  * - Positions: position_ids override starts, and starts override start. Use starts to decode with key-value caches of
  *   different lengths.
- * - Dropout: a fraction of the elements becomes 0, and the others are multiplied by the float32 1 / (1 - dropout). The
- *   mask is Philox4x32-10 (Salmon et al. 2011) of key, offset and element index: token * dim + column, with tokens
- *   counted as in ids; with pooling sequence * dim + column. Use a different offset for each training step.
+ * - Dropout: each element becomes 0 with probability `dropout`; the others are multiplied by 1 / (1 - dropout), rounded
+ *   to float32. The mask is Philox4x32-10 (Salmon et al. 2011) of key, offset and element index. The index is token *
+ *   dim + column, with tokens counted as in ids, or sequence * dim + column with pooling. Use a different offset for
+ *   each training step.
  */
 typedef struct inlay_batch {
     size_t size;                    /**< sizeof(inlay_batch) */
     const void *ids;                /**< token ids, [sequences, length], or [length] with offsets */
     inlay_id_type id_type;          /**< of ids */
-    float dropout;                  /**< fraction of elements to set to 0, in [0, 1); 0: no dropout */
+    float dropout;                  /**< probability that an element becomes 0, in [0, 1); 0: no dropout */
     uint64_t dropout_key;           /**< the seed */
     uint64_t dropout_offset;        /**< upper half of the counter */
     size_t sequences;               /**< number of sequences, >= 0 */
@@ -315,11 +319,11 @@ typedef struct inlay_batch {
     size_t padded_length;           /**< with offsets: output rows per sequence; 0: a packed output */
     int64_t start;                  /**< position of the first token of each sequence */
     const int64_t *starts;          /**< null, or [sequences]: a start per sequence */
-    const void *position_ids;       /**< null, or positions shaped as ids */
-    const void *segment_ids;        /**< token-type (segment) ids shaped as ids; null: all 0 */
+    const void *position_ids;       /**< null, or positions in the shape of ids */
+    const void *segment_ids;        /**< token-type (segment) ids in the shape of ids; null: all 0 */
     inlay_id_type position_id_type; /**< of position_ids; 0 without them */
     inlay_id_type segment_id_type;  /**< of segment_ids; 0 without them */
-    const void *weights;            /**< with pooling: null, or a float32 factor per token, shaped as ids */
+    const void *weights;            /**< with pooling: null, or a float32 factor per token, in the shape of ids */
 } inlay_batch;
 
 /** Returns a batch of int32 ids [sequences, length] at positions [start, start + length). */
@@ -372,15 +376,15 @@ static inline inlay_batch inlay_batch_ragged(const void *ids, inlay_id_type id_t
 /**
  * Computes out[b, s, :] = cast(dropout(norm(tokens[ids[b, s], :] * scale + position + segment))) in one pass.
  *
- * Valid positions are [0, 2^31) for a sinusoid and [0, rows) for a learned table. They are not checked for tokens whose
- * output uses none (skipped tokens, bare zero rows).
+ * Valid positions are [0, 2^31) for a sinusoid and [0, rows) for a learned table. The position of a token is not
+ * checked if its output doesn't use it (skipped tokens, bare zero rows).
  *
- * If another thread changes the arrays of the batch during the call, output rows are wrong but no out-of-bounds memory
- * is accessed. The exception is the last offset of a batch with INLAY_LENGTH_FROM_OFFSETS: it gives the size of other
- * arrays and must not change.
+ * If another thread changes the arrays of the batch during the call, output rows may be wrong, but nothing is read or
+ * written out of bounds. The exception is the last offset of a batch with INLAY_LENGTH_FROM_OFFSETS. It gives the size
+ * of other arrays and must not change.
  *
  * @param layer             from inlay_layer_create()
- * @param batch             ids and the arrays that go with them; they must not overlap `out`
+ * @param batch             ids and the other arrays of the batch; they must not overlap `out`
  * @param out               [sequences, length, dim] of out_type, row (b, s) at (b * length + s) * out_stride_bytes;
  *                          with offsets, see padded_length; with pooling [sequences, dim]
  * @param out_stride_bytes  distance between rows of `out`, at least the bytes of one row
@@ -392,13 +396,13 @@ static inline inlay_batch inlay_batch_ragged(const void *ids, inlay_id_type id_t
 INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out,
                                      size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault);
 
-/** Large enough for any text of inlay_forward_explain(). */
+/** A size that is large enough for any text from inlay_forward_explain(). */
 #define INLAY_PLAN_TEXT_BYTES 2048
 
 /**
  * Describes how inlay_forward() would run a call, without running it: route, source of positions, post-ops, stores,
- * prefetch and parts, one per line with its reason. The text is meant for people and changes between versions.
- * Arguments are validated as by inlay_forward().
+ * prefetch and parts, one per line with its reason. The text is meant for people and can change between versions.
+ * Arguments are validated as in inlay_forward().
  *
  * @param layer             from inlay_layer_create()
  * @param batch             as for inlay_forward()
@@ -418,20 +422,20 @@ INLAY_API inlay_status inlay_forward_explain(const inlay_layer *layer, const inl
 
 /* ---- Backward --------------------------------------------------------------------------------------------------- */
 
-/** Gradient arrays that inlay_backward() adds to: float32, with the same rows as the layer's tables (for a shard, only
-    the rows that it holds). Start from inlay_gradients_none(). */
+/** Float32 arrays that inlay_backward() adds gradients to. They have the same rows as the layer's tables (for a
+    shard, only the rows that it holds). Start from inlay_gradients_none(). */
 typedef struct inlay_gradients {
     size_t size;                   /**< sizeof(inlay_gradients) */
-    void *tokens;                  /**< of the token table, [rows, dim]; null: not wanted */
-    void *positions;               /**< of learned positions, [rows, dim]; null: not wanted */
-    void *segments;                /**< of segments, [types, dim]; null: not wanted */
+    void *tokens;                  /**< of the token table, [rows, dim]; null: not computed */
+    void *positions;               /**< of learned positions, [rows, dim]; null: not computed */
+    void *segments;                /**< of segments, [types, dim]; null: not computed */
     size_t tokens_stride_bytes;    /**< distance between rows of `tokens` */
     size_t positions_stride_bytes; /**< distance between rows of `positions` */
     size_t segments_stride_bytes;  /**< distance between rows of `segments` */
 } inlay_gradients;
 
 /** Returns gradients with null pointers and the strides of contiguous rows of `dim` columns. Set the pointers of the
-    gradients that you want. */
+    gradients that you need. */
 static inline inlay_gradients inlay_gradients_none(size_t dim)
 {
     inlay_gradients gradients;
@@ -448,28 +452,29 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
 /**
  * Adds the gradient of the sum row * scale + position + segment to the gradients of the tables. Each token, in the
  * order of ids, adds gradient * scale to the row of its id, and the gradient itself to the rows of its position and its
- * segment. The product is rounded, then the sum, so results are identical for every executor.
+ * segment. The product is rounded, then the sum. Results are bit-identical for every executor.
  *
- * Tokens contribute only to tables that forward read for them. Tokens whose output is skipped or bare zeros contribute
- * nothing. With INLAY_ZERO_ROWS_POSITIONED, padding and ids under INLAY_BAD_ID_ZERO add nothing to the token table.
+ * A token contributes only to the tables that forward read for it. Skipped tokens and bare zero rows contribute
+ * nothing. With INLAY_ZERO_ROWS_POSITIONED, padding and bad ids with INLAY_BAD_ID_ZERO add nothing to the gradient of
+ * the token table.
  *
- * With pooling, each row gets the gradient of its sequence's output row times the factor of inlay_pooling; for the mean
- * that factor is divided by the number of rows. Weights get no gradient.
+ * With pooling, each row gets the gradient of its sequence's output row times the factor in inlay_pooling. For the
+ * mean, that factor is divided by the number of rows. No gradient of weights is computed.
  *
- * Differentiate the norm and dropout before this call. One way to get the dropout mask is a forward call on a table of
- * ones. Threads divide the columns, at least 64 each.
+ * Differentiate the norm and dropout yourself before this call. One way to get the dropout mask is a forward call on a
+ * table of ones. Columns are divided among threads, at least 64 for each.
  *
  * @param layer             with float32 outputs; the contents of its tables are not read
  * @param batch             the batch of the forward call; its arrays must not overlap any gradient
- * @param out_gradient      float32, shaped as the output of inlay_forward(). Rows of padded sequences after their last
- *                          token are not read. Must not overlap arrays of the layer or the batch
+ * @param out_gradient      float32, in the shape of the output of inlay_forward(). Rows after the last token of a
+ *                          padded sequence are not read. Must not overlap arrays of the layer or the batch
  * @param out_stride_bytes  distance between rows of `out_gradient`
  * @param gradients         the arrays to add to. They must not overlap each other, any array that is read, or the
  *                          arrays of the layer
  * @param executor          null, or a thread pool
  * @param fault             null, or names the bad argument and locates the bad id, position, segment id or offset
- * @return as inlay_forward(); INLAY_ERROR_OPTION also if `gradients` wants a table that the layer lacks, or if the
- *         outputs of the layer are not float32
+ * @return as inlay_forward(); INLAY_ERROR_OPTION also if `gradients` has an array for a table that the layer doesn't
+ *         have, or if the outputs of the layer are not float32
  */
 INLAY_API inlay_status inlay_backward(const inlay_layer *layer, const inlay_batch *batch, const void *out_gradient,
                                       size_t out_stride_bytes, const inlay_gradients *gradients,
@@ -481,13 +486,13 @@ INLAY_API inlay_status inlay_backward(const inlay_layer *layer, const inlay_batc
 INLAY_API float inlay_sqrt_dim(size_t dim);
 
 /**
- * Computes out[i, :] = table[ids[i], :] * scale. With scale 1, float32 rows are copied bit by bit, NaN payloads
- * included.
+ * Computes out[i, :] = table[ids[i], :] * scale. With scale 1, float32 rows are copied bit for bit, including NaN
+ * payloads.
  *
- * @param table             of any element type; with a shard, ids of other shards write rows of -0.0
+ * @param table             of any element type; if it is a shard, ids of other shards give rows of -0.0
  * @param ids               [n] of id_type, each in [0, rows), or in [0, vocab) for a shard
  * @param id_type           of ids
- * @param n                 number of ids and of rows of `out`
+ * @param n                 number of ids, and of rows of `out`
  * @param scale             any float; infinities and NaN propagate by IEEE 754
  * @param out               float32 [n, dim]; must not overlap the table, ids or the struct `table`
  * @param out_stride_bytes  distance between rows of `out`
@@ -507,7 +512,8 @@ INLAY_API inlay_status inlay_gather(const inlay_table *table, const void *ids, i
  * @param n                 number of rows
  * @param dim               columns of a row, >= 1
  * @param scale             any float; infinities and NaN propagate by IEEE 754
- * @param out               float32 [n, dim]; either `x` itself with the same stride, or without overlap
+ * @param out               float32 [n, dim]; either `x` itself with the same stride, or an array that doesn't overlap
+ *                          it
  * @param out_stride_bytes  distance between rows of `out`
  * @param executor          null, or a thread pool
  * @return INLAY_OK, or an argument error
@@ -524,7 +530,7 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * @param x_stride_bytes  distance between rows of `x`
  * @param batch           number of sequences, >= 0
  * @param seq             rows per sequence, >= 0
- * @param positions       [rows, dim] of any element type; a shard is INLAY_ERROR_OPTION
+ * @param positions       [rows, dim] of any element type; a shard returns INLAY_ERROR_OPTION
  * @param start           the first position: 0 <= start, start + seq <= rows
  * @param executor        null, or a thread pool
  * @param fault           null, or names the bad argument and locates the position past the table
