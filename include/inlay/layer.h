@@ -169,7 +169,7 @@ typedef struct inlay_tuning_state {
  * mapping and the token weights. They must outlive the layer; arrays need no alignment. Everything else is copied.
  *
  * - Shards: for ids of other shards, the layer writes rows of -0.0 without positions. The sum over all shards is then
- *   bit-identical to the output of the whole layer. A shard with norm, pooling, dropout or segments returns
+ *   bit-identical to the output of the whole layer. A shard with norm, pooling, dropout or segments is rejected with
  *   INLAY_ERROR_OPTION.
  * - Sinusoids: inlay_layer_create() computes the first cached_positions rows, and each call computes the later rows
  *   that it needs. The first row of a run of consecutive positions takes about 7 ns per entry; the others are cheap. A
@@ -530,7 +530,7 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * @param x_stride_bytes  distance between rows of `x`
  * @param batch           number of sequences, >= 0
  * @param seq             rows per sequence, >= 0
- * @param positions       [rows, dim] of any element type; a shard returns INLAY_ERROR_OPTION
+ * @param positions       [rows, dim] of any element type; a shard is rejected with INLAY_ERROR_OPTION
  * @param start           the first position: 0 <= start, start + seq <= rows
  * @param executor        null, or a thread pool
  * @param fault           null, or names the bad argument and locates the position past the table

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file positions.h
- * Positional encodings: exact sinusoid tables, frameworks' variants of them (recipes), and rotary tables. The
- * conventions of inlay.h apply.
+ * Positional encodings: correctly rounded sinusoid tables, the variants that frameworks compute (recipes), and rotary
+ * tables. The conventions of inlay.h apply.
  */
 #ifndef INLAY_POSITIONS_H
 #define INLAY_POSITIONS_H
@@ -27,28 +27,29 @@ typedef enum inlay_sinusoid_layout {
     INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST = 3, /**< all cosines, then all sines (ggml) */
 } inlay_sinusoid_layout;
 
-/** The exponents e(i) of the frequencies base^-e(i), in radians per position. 0 is invalid. */
+/** The exponents e(i) of the frequencies. Frequency i is base^-e(i) radians per position. 0 is invalid. */
 typedef enum inlay_sinusoid_spacing {
     INLAY_SINUSOID_SPACING_DIM = 1,  /**< e(i) = 2i / dim (Vaswani et al. 2017) */
     INLAY_SINUSOID_SPACING_HALF = 2, /**< e(i) = i / max(floor(dim / 2) - shift, 1). With shift 1 the last frequency of
                                           an even dim is exactly 1 / base (tensor2tensor, fairseq) */
 } inlay_sinusoid_spacing;
 
-/** Contents of the last column of an odd dim, which has no partner. 0 is invalid. */
+/** Contents of the last column if dim is odd, so it has no partner. 0 is invalid. */
 typedef enum inlay_sinusoid_odd {
     INLAY_SINUSOID_ODD_FORMULA = 1, /**< the sine of one more frequency (the cosine if cosines come first). The first
                                          block of a split layout has ceil(dim / 2) columns */
     INLAY_SINUSOID_ODD_ZERO = 2,  /**< zeros. The other columns are laid out as for dim - 1, with the frequencies of dim
                                        (tensor2tensor) */
-    INLAY_SINUSOID_ODD_WRAP = 3,  /**< the cosine of the first frequency again, or 0 for dim 1, which has no frequency.
-                                       The other columns are as with ODD_ZERO (Marian) */
+    INLAY_SINUSOID_ODD_WRAP = 3,  /**< the cosine of the first frequency again, or 0 for dim 1, which has no
+                                       frequency. The other columns are as in INLAY_SINUSOID_ODD_ZERO (Marian) */
     INLAY_SINUSOID_ODD_ERROR = 4, /**< odd dims return INLAY_ERROR_SHAPE, for frameworks that raise an exception */
 } inlay_sinusoid_odd;
 
 /**
  * The arithmetic that computes the table. INLAY_RECIPE_EXACT evaluates the formula itself. The other recipes reproduce
- * the float tables that checkpoints were trained with: they perform a framework's operations in its order and types.
- * exp, log and pow are correctly rounded, and so are the sine and cosine of the resulting angle, to float32.
+ * the float tables that checkpoints were trained with: they perform a framework's operations in the same order and
+ * types. exp, log and pow are correctly rounded. The sine and cosine of the resulting angle are correctly rounded to
+ * float32.
  *
  * A framework's own expf may not be correctly rounded in every column. To match its table exactly, pass its frequencies
  * as inv_freq, with float_angles. docs/recipes.md has each formula and its distance from the exact one.
@@ -73,30 +74,31 @@ typedef enum inlay_recipe {
     INLAY_RECIPE_MAE = 16,          /**< get_1d_sincos_pos_embed (MAE, DiT): float64 */
 } inlay_recipe;
 
-/** Returns the name of a recipe as in the command: "exact", "torch-exp", ...; null for an invalid value. Values have no
-   gaps, so you can list all recipes by counting from 0 to the first null. */
+/** Returns the name of a recipe, as used by the command: "exact", "torch-exp", ...; null for an invalid value.
+   Values have no gaps: to list all recipes, count from 0 until this returns null. */
 INLAY_API const char *inlay_recipe_name(inlay_recipe recipe);
 
-/** Returns a framework, model or paper that uses a recipe, e.g. "Whisper", for display; null past the last index and
-   for an invalid recipe. A framework can have several recipes: see docs/recipes.md. */
+/** Returns the name of a framework, model or paper that uses a recipe, e.g. "Whisper", for display. Returns null
+   past the last index and for an invalid recipe. A framework can have several recipes: see docs/recipes.md. */
 INLAY_API const char *inlay_recipe_framework(inlay_recipe recipe, size_t index);
 
 /**
  * The sinusoids of "Attention Is All You Need" (Vaswani et al. 2017, section 3.5) and their variants: amplitude *
- * sin(position * frequency) and the same with cos. Start from inlay_sinusoid_spec_default() or
+ * sin(position * frequency) and amplitude * cos(position * frequency). Start from inlay_sinusoid_spec_default() or
  * inlay_sinusoid_spec_recipe().
  */
 typedef struct inlay_sinusoid_spec {
     size_t size;                  /**< sizeof(inlay_sinusoid_spec) */
     size_t dim;                   /**< columns of a row, 1 <= dim < 2^31 */
     double base;                  /**< 1 <= base <= 1e30 */
-    double amplitude;             /**< factor of every entry, 2^-20 <= amplitude <= 2^10. Exact recipe: amplitude * sine
-                                       is rounded once. Other recipes and float_angles: the rounded sine is multiplied
-                                       by the amplitude rounded to float32, and rounded again */
+    double amplitude;             /**< factor of every entry, 2^-20 <= amplitude <= 2^10. Exact recipe: amplitude *
+                                       sine is rounded once. Other recipes and float_angles: the rounded sine is
+                                       multiplied by the amplitude, which is first rounded to float32; the product is
+                                       rounded again */
     inlay_sinusoid_layout layout; /**< which columns are sines */
     inlay_sinusoid_spacing
         spacing;            /**< frequencies of the exact recipe; ignored by other recipes, which have their own */
-    uint32_t shift;         /**< 0 or 1, for INLAY_SINUSOID_SPACING_HALF and INLAY_RECIPE_DIFFUSERS */
+    uint32_t shift;         /**< 0 or 1, used by INLAY_SINUSOID_SPACING_HALF and INLAY_RECIPE_DIFFUSERS */
     inlay_sinusoid_odd odd; /**< last column of an odd dim */
     inlay_recipe recipe;    /**< arithmetic */
     uint32_t float_angles;  /**< 1: inv_freq, the position and their product, the angle, are each rounded to float32, as
@@ -107,8 +109,8 @@ typedef struct inlay_sinusoid_spec {
     size_t reserved;        /**< 0 */
 } inlay_sinusoid_spec;
 
-/** Returns the spec of Vaswani et al.: exact, base 10000, interleaved, e(i) = 2i / dim, an odd dim by the formula,
-    amplitude 1. */
+/** Returns the spec of Vaswani et al.: the exact recipe, base 10000, interleaved, e(i) = 2i / dim,
+    INLAY_SINUSOID_ODD_FORMULA, amplitude 1. */
 static inline inlay_sinusoid_spec inlay_sinusoid_spec_default(size_t dim)
 {
     inlay_sinusoid_spec spec;
@@ -128,15 +130,15 @@ static inline inlay_sinusoid_spec inlay_sinusoid_spec_default(size_t dim)
 }
 
 /**
- * Returns the spec of a recipe: the framework's layout, odd dims, shift and amplitude, and base 10000. You may change
- * any field afterwards. `spacing` is set to that of the formula which the recipe approximates.
+ * Returns the spec of a recipe: base 10000, and the framework's layout, shift, amplitude and handling of odd dims. You
+ * may change any field afterwards. `spacing` is set to the spacing of the formula that the recipe approximates.
  *
- * @param recipe  for an invalid value, inlay_sinusoid_create() rejects the spec
+ * @param recipe  if it is invalid, inlay_sinusoid_create() rejects the spec
  * @param dim     columns of a row
  */
 INLAY_API inlay_sinusoid_spec inlay_sinusoid_spec_recipe(inlay_recipe recipe, size_t dim);
 
-/** A sinusoid: its frequencies and precomputed data. It is immutable; any number of threads may share it. */
+/** A sinusoid: its frequencies and precomputed data. It is immutable, and any number of threads may share it. */
 typedef struct inlay_sinusoid inlay_sinusoid;
 
 /**
@@ -157,11 +159,11 @@ INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
 /**
  * Writes the rows of positions [first, first + n).
  *
- * Entries of the exact recipe are correctly rounded: the real number, rounded once to nearest even, on every ISA, in
- * every type and at every position, including subnormal results. Entries of other recipes, and with float_angles, are
- * rounded to float32; 16-bit types are rounded a second time, as frameworks cast them.
+ * Entries of the exact recipe are correctly rounded: each is the real number, rounded once to nearest even, on every
+ * ISA, in every type and at every position, including subnormal results. Entries of other recipes, and entries with
+ * float_angles, are rounded to float32. For 16-bit types they are then rounded a second time, like a framework's cast.
  *
- * The exact recipe takes about as long as storing the rows; on the portable ISA several times as long, and on the
+ * The exact recipe takes about as long as storing the rows. The portable ISA takes several times as long, and the
  * scalar ISA 0.3 to 0.5 us per sine or cosine. Other recipes take 10 to 15 ns per entry.
  *
  * @param sinusoid          from inlay_sinusoid_create()
@@ -180,18 +182,18 @@ INLAY_API inlay_status inlay_sinusoid_rows(const inlay_sinusoid *sinusoid, int64
 
 /** The type of a list of positions. 0 is invalid. */
 typedef enum inlay_position_type {
-    INLAY_POSITION_I64 = 1, /**< int64_t, of magnitude below 2^31 */
-    INLAY_POSITION_F32 = 2, /**< float: real-valued (diffusion timesteps), of magnitude below 2^31 */
-    INLAY_POSITION_F64 = 3, /**< double, of magnitude below 2^31; recipes that compute in float32 round it first */
+    INLAY_POSITION_I64 = 1, /**< int64_t, with a magnitude below 2^31 */
+    INLAY_POSITION_F32 = 2, /**< float, for real-valued positions (diffusion timesteps), with a magnitude below 2^31 */
+    INLAY_POSITION_F64 = 3, /**< double, with a magnitude below 2^31; recipes that compute in float32 round it first */
 } inlay_position_type;
 
 /**
- * Writes the rows of a list of positions, in order. They are as exact as those of inlay_sinusoid_rows(), also for
- * negative and fractional positions.
+ * Writes the rows of a list of positions, in order. Entries are rounded as in inlay_sinusoid_rows(), also at negative
+ * and fractional positions.
  *
- * Rows of integer positions take about 1 ns per entry. Other rows are computed from exact phases in 6 to 13 ns per
- * entry. Entries of positions so small that sines are below 2^-100, and all entries on the scalar ISA, need the exact
- * fallback: 80 to 250 ns per entry.
+ * Rows at integer positions take about 1 ns per entry. Other rows are computed from exact phases, in 6 to 13 ns per
+ * entry. The exact fallback takes 80 to 250 ns per entry. It computes entries at positions so small that sines are
+ * below 2^-100, and all entries on the scalar ISA.
  *
  * @param sinusoid          from inlay_sinusoid_create()
  * @param positions         [n] of position_type; must not overlap `out`
@@ -212,9 +214,9 @@ INLAY_API inlay_status inlay_sinusoid_at(const inlay_sinusoid *sinusoid, const v
 /* ---- Rotary embeddings: tables of cosines and sines -------------------------------------------------------------- */
 
 /**
- * How the frequencies of rotary embeddings (Su et al. 2021) are scaled to lengths beyond training. Each is the formula
- * of Hugging Face's transformers (ROPE_INIT_FUNCTIONS). docs/rotary.md has the formulas and the differences from other
- * implementations. 0 is invalid.
+ * How the frequencies of rotary embeddings (Su et al. 2021) are scaled to lengths beyond training. Each uses the
+ * formula of Hugging Face's transformers (ROPE_INIT_FUNCTIONS). docs/rotary.md has the formulas and the differences
+ * from other implementations. 0 is invalid.
  */
 typedef enum inlay_rotary_scaling {
     INLAY_ROTARY_DEFAULT = 1,     /**< base^(-2i / dim) */
@@ -223,15 +225,17 @@ typedef enum inlay_rotary_scaling {
     INLAY_ROTARY_DYNAMIC_NTK = 4, /**< NTK-aware, with a factor that depends on `length`: factor * max(length,
                                        original_length) / original_length - (factor - 1) */
     INLAY_ROTARY_LLAMA3 = 5,      /**< Llama 3.1: frequencies with few rotations over original_length are divided by
-                                       `factor`, those with many are kept, with a ramp over rotations in between */
+                                       `factor`, and those with many are kept; a ramp over the number of rotations
+                                       connects the two */
     INLAY_ROTARY_YARN = 6,        /**< YaRN (Peng et al. 2023): same, with a ramp over i as in the authors' code, and an
                                        attention factor, 0.1 ln(factor) + 1 */
     INLAY_ROTARY_LONGROPE = 7,    /**< LongRoPE (Ding et al. 2024): each frequency is divided by its own factor; with an
                                        attention factor, sqrt(1 + ln(factor) / ln(original_length)) */
 } inlay_rotary_scaling;
 
-/** The frequencies of a rotary embedding. Start from inlay_rotary_spec_default(). Fields that the scaling does not use
-    are ignored. Fields that it needs are INLAY_ERROR_OPTION while still 0: they differ between models. */
+/** The frequencies of a rotary embedding. Start from inlay_rotary_spec_default(). Fields that the scaling does not
+    use are ignored. If a required field is still 0, functions return INLAY_ERROR_OPTION: models differ in these
+    fields, so they have no defaults. */
 typedef struct inlay_rotary_spec {
     size_t size;                  /**< sizeof(inlay_rotary_spec) */
     size_t dim;                   /**< rotary columns of a head, even, 2 <= dim < 2^31: head size *
@@ -241,7 +245,7 @@ typedef struct inlay_rotary_spec {
     uint32_t reserved;            /**< 0 */
     double factor;           /**< 1 <= factor <= 1e6, needed by every scaling except the default. LongRoPE uses it (the
                                   longest length / original_length) only if attention_factor is 0 */
-    double original_length;  /**< max_position_embeddings of training, 2 <= original_length < 2^31, needed by dynamic
+    double original_length;  /**< max_position_embeddings in training, 2 <= original_length < 2^31, needed by dynamic
                                   NTK, Llama 3, YaRN and LongRoPE */
     double length;           /**< number of tokens, 1 <= length < 2^31, needed by dynamic NTK and by LongRoPE, which
                                   uses short_factors up to original_length and long_factors beyond it */
@@ -254,16 +258,16 @@ typedef struct inlay_rotary_spec {
                                   fast <= 1e6 */
     uint32_t truncate;       /**< YaRN: 1: the ends of the ramp are rounded outward to integers; 0: not rounded */
     uint32_t reserved2;      /**< 0 */
-    double mscale;           /**< YaRN: 0; or with mscale_all_dim, the weights w of DeepSeek's quotient of attention
-                                  factors 0.1 w ln(factor) + 1, each in [0, 100] */
+    double mscale;           /**< YaRN: 0; or, with mscale_all_dim, the weights w in the two attention factors 0.1 w
+                                  ln(factor) + 1 whose quotient DeepSeek uses, each in [0, 100] */
     double mscale_all_dim;   /**< YaRN: see mscale; used only if both are nonzero, as in Hugging Face */
     double attention_factor; /**< YaRN, LongRoPE: 0 for the formula, or the factor itself, 2^-20 to 2^10 */
     const double *short_factors; /**< LongRoPE: [dim / 2], aligned, each in [2^-20, 2^20]. Used only during the call */
     const double *long_factors;  /**< LongRoPE: same shape and range. Both arrays are required and validated */
 } inlay_rotary_spec;
 
-/** Returns a spec without scaling: base 10000, and the beta_fast, beta_slow and truncate of YaRN's paper. All other
-    numbers are 0. */
+/** Returns a spec without scaling, with base 10000 and with beta_fast, beta_slow and truncate as in YaRN's paper.
+    All other numbers are 0. */
 static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 {
     inlay_rotary_spec spec;
@@ -290,9 +294,9 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 }
 
 /**
- * Computes the frequencies of a rotary embedding, in radians per position, and the factor of its cosines and sines.
- * Pass them as inv_freq and amplitude of an inlay_sinusoid_spec. Each is the real number of its formula, rounded once
- * to double. A frequency takes 3 us, or 8 us with LongRoPE or on a ramp.
+ * Computes the frequencies of a rotary embedding, in radians per position, and the factor that multiplies its cosines
+ * and sines. Pass them as inv_freq and amplitude of an inlay_sinusoid_spec. Each is correctly rounded to double. A
+ * frequency takes 3 us, or 8 us with LongRoPE or on a ramp.
  *
  * @param spec              the scaling and its numbers
  * @param inv_freq          the frequencies, [dim / 2], aligned; must not overlap the spec or its arrays
@@ -312,18 +316,18 @@ typedef enum inlay_rotary_layout {
 } inlay_rotary_layout;
 
 /**
- * Writes the cosines and sines that rotary embeddings need, for positions [first, first + n), to two tables. The
- * entries are those of inlay_sinusoid_rows().
+ * Writes the cosines and sines that rotary embeddings need, for positions [first, first + n), to two tables. Entries
+ * are the same as in inlay_sinusoid_rows().
  *
- * @param sinusoid          of an even dim; its own layout is ignored
+ * @param sinusoid          with an even dim; its own layout is ignored
  * @param first             the first position: 0 <= first, first + n <= 2^31
  * @param n                 number of rows
  * @param type              INLAY_F32, INLAY_F16 or INLAY_BF16
  * @param layout            the columns of both tables
  * @param cos               [n, dim / 2] or [n, dim] of `type`, depending on `layout`
- * @param sin               same shape; must not overlap `cos`. The rows of both may share a stride, as in a cache
- *                          [n, cosines then sines]
- * @param out_stride_bytes  distance between rows of `cos`, and of `sin`
+ * @param sin               same shape; must not overlap `cos`. Rows of the two may alternate within one stride, as in a
+ *                          cache [n, cosines then sines]
+ * @param out_stride_bytes  distance between rows of `cos`, and between rows of `sin`
  * @param executor          null, or a thread pool
  * @return INLAY_OK; INLAY_ERROR_SHAPE for an odd dim; INLAY_ERROR_POSITION for `first` or n; INLAY_ERROR_OVERLAP; or
  *         another argument error

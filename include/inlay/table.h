@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file table.h
- * Embedding tables: views of your memory in any element type, conversion of a float32 table to another type, and random
+ * Embedding tables: views of your memory in any element type, conversion of float32 tables to other types, and random
  * tables. The conventions of inlay.h apply.
  */
 #ifndef INLAY_TABLE_H
@@ -18,12 +18,12 @@ extern "C" {
 /**
  * The element type of a table or an output. 0 is not a type, so a forgotten field is an error.
  *
- * A table can have any of these types; kernels dequantize its rows in registers, without a copy. An output is
- * INLAY_F32, INLAY_F16 or INLAY_BF16.
+ * A table can have any of these types. Kernels dequantize its rows in registers, without a copy. Outputs are INLAY_F32,
+ * INLAY_F16 or INLAY_BF16.
  *
  * Below, q is the number stored for a column, and the formula gives its value. Each product, quotient and sum in it is
- * rounded to float32. "Packed" 4-bit numbers are two to a byte, the lower half first. ggml's types have the layout of
- * ggml's block of the same name.
+ * rounded to float32. "Packed" means two 4-bit numbers per byte, the lower half first. ggml's types have the layout of
+ * ggml's block with the same name.
  */
 typedef enum inlay_element_type {
     INLAY_F32 = 1,        /**< IEEE 754 binary32 */
@@ -41,8 +41,8 @@ typedef enum inlay_element_type {
     INLAY_Q8_0 = 9,       /**< ggml, blocks of 32 columns: float16 d, int8 q [32]. q * d */
     INLAY_Q4_0 = 10,      /**< ggml, blocks of 32 columns: float16 d, then 16 bytes with the first 16 columns in their
                                lower halves and the other 16 in their upper halves. (q - 8) * d */
-    INLAY_U4_GROUPED_FLAT = 11, /**< as INLAY_U4_GROUPED, but zero points are packed without padding between rows, and
-                                     without zero points zero is 0. GatherBlockQuantized with uint4 data */
+    INLAY_U4_GROUPED_FLAT = 11, /**< as INLAY_U4_GROUPED, but zero points are packed without padding between rows,
+                                     and zero is 0 if there are none. GatherBlockQuantized with uint4 data */
     INLAY_E4M3 = 12,      /**< 8-bit floats q [dim] and an optional scale per row: q * scale. Without scales, scale is
                                1. E4M3 as in OCP (Open Compute Project) and PyTorch's float8_e4m3fn: magnitudes up to
                                448, subnormals down to 2^-9, -0, NaN, no infinities */
@@ -51,7 +51,7 @@ typedef enum inlay_element_type {
     INLAY_Q4_1 = 14,      /**< ggml, blocks of 32 columns: float16 d and m, then 16 bytes as in INLAY_Q4_0. q * d + m */
     INLAY_Q5_0 = 15,      /**< ggml, blocks of 32 columns: float16 d, 32 bits with the fifth bit of each q, then 16
                                bytes as in INLAY_Q4_0. (q - 16) * d */
-    INLAY_Q5_1 = 16,      /**< ggml, blocks of 32 columns: float16 d and m, then the same. q * d + m */
+    INLAY_Q5_1 = 16,      /**< ggml, blocks of 32 columns: float16 d and m, then as in INLAY_Q5_0. q * d + m */
     INLAY_IQ4_NL = 17, /**< ggml, the blocks of INLAY_Q4_0: L[q] * d, with L = -127 -104 -83 -65 -49 -35 -22 -10 1 13 25
                             38 53 69 89 113 */
     INLAY_MXFP4 = 18,  /**< ggml, blocks of 32 columns: a byte e, then 16 bytes as in INLAY_Q4_0. E[q] * 2^(e - 128),
@@ -86,12 +86,12 @@ typedef enum inlay_element_type {
 /** One more than the largest element type. */
 #define INLAY_ELEMENT_TYPES 30
 
-/** Returns a name of an element type. Index 0 is the name in the command and the Python package ("q4_k", "float16"),
-    index 1 the spelling of model files or specifications ("Q4_K", "F16"); further ones are synonyms ("fp16", "half").
-    Returns null past the last name (some types have only one) and for invalid types. */
+/** Returns a name of an element type. Index 0 is the name in the command and the Python package ("q4_k", "float16").
+    Index 1 is the spelling in model files or specifications ("Q4_K", "F16"). Further indices are synonyms ("fp16",
+    "half"). Returns null past the last name (some types have only one) and for invalid types. */
 INLAY_API const char *inlay_element_type_name(inlay_element_type type, size_t index);
 
-/** Returns the element type with the name `text`, compared by inlay_name_equal(); 0 if there is none or text is
+/** Returns the element type with the name `text`, compared with inlay_name_equal(); 0 if there is none or text is
     null. */
 INLAY_API inlay_element_type inlay_element_type_from_name(const char *text);
 
@@ -107,25 +107,26 @@ typedef enum inlay_id_type {
 
 /* ---- Views ------------------------------------------------------------------------------------------------------ */
 
-/** One of several arrays that hold the rows of a table, e.g. one tensor of a sharded checkpoint. It holds the rows from
-    first_row to the next extent, or to the end of the table. */
+/** One of several arrays that hold the rows of a table, e.g. one tensor of a sharded checkpoint. Its rows start at
+    first_row and end before the next extent, or at the end of the table. */
 typedef struct inlay_table_extent {
     const void *data;   /**< its rows, as inlay_table.data */
     const void *scales; /**< their scales, as inlay_table.scales; null for types without such an array */
-    const void *zeros;  /**< their zero points, as inlay_table.zeros, starting on a byte of their own. Null in all
+    const void *zeros;  /**< their zero points, as inlay_table.zeros, starting at a byte boundary. Null in all
                              extents of a table or in none */
     size_t first_row;   /**< index of its first row in the table; 0 for the first extent */
 } inlay_table_extent;
 
 /**
- * A view of a table [rows, dim] in your memory, which must outlive the view's use. Make one with the constructor of its
- * type below; change stride_bytes afterwards if rows are not contiguous.
+ * A view of a table [rows, dim] in your memory. The memory must stay valid while the view is used. Make a view with the
+ * constructor for its type below, and change stride_bytes afterwards if rows are not contiguous.
  */
 typedef struct inlay_table {
     size_t size;             /**< sizeof(inlay_table) */
     const void *data;        /**< [rows, dim] of `type`; may be null if rows is 0 */
     size_t rows;             /**< number of rows, >= 0 */
-    size_t dim;              /**< columns per row, >= 1; a multiple of `group`, or of the columns of a block */
+    size_t dim;              /**< columns per row, >= 1; a multiple of `group`, or of the number of columns in a
+                                  block */
     size_t stride_bytes;     /**< distance between rows, >= inlay_table_row_bytes(type, dim) */
     inlay_element_type type; /**< of the elements */
     uint32_t group;          /**< columns per scale of the GROUPED types: 32, 64 or 128; 0 for other types */
@@ -133,27 +134,28 @@ typedef struct inlay_table {
                                   [rows, dim / group] for the GROUPED types, [rows, dim / 16] for INLAY_E2M1_F32; uint8
                                   [rows, dim / 32] for INLAY_E4M3_E8M0; else null. Infinities and NaN propagate by IEEE
                                   754 */
-    const void *zeros; /**< null, or zero points [rows, dim / group] of a GROUPED type, as wide as its numbers. 4-bit
-                            ones are packed: in rows of ceil(dim / group / 2) bytes for INLAY_U4_GROUPED, in one run of
-                            ceil(rows * dim / group / 2) bytes for INLAY_U4_GROUPED_FLAT */
-    size_t first_row;  /**< of a shard: the table holds rows [first_row, first_row + rows) of the vocabulary */
-    size_t vocab;      /**< of a shard: size of the full vocabulary; 0: the table is the full vocabulary */
-    const inlay_table_extent *extents; /**< null, or [extent_count]: the arrays that hold the rows, in row order. Then
-                                            data, scales and zeros above are null. Copies of the view share this array,
-                                            which must outlive them */
+    const void *zeros;       /**< null, or zero points [rows, dim / group] of a GROUPED type, with as many bits as its
+                                  elements. 4-bit zero points are packed: in rows of ceil(dim / group / 2) bytes for
+                                  INLAY_U4_GROUPED, and in one run of ceil(rows * dim / group / 2) bytes for
+                                  INLAY_U4_GROUPED_FLAT */
+    size_t first_row;        /**< for a shard: the table holds rows [first_row, first_row + rows) of the vocabulary */
+    size_t vocab;            /**< for a shard: size of the full vocabulary; 0: the table is the full vocabulary */
+    const inlay_table_extent *extents; /**< null, or [extent_count]: the arrays that hold the rows, in row order.
+                                            With extents, data, scales and zeros above are null. Copies of the view
+                                            share this array, which must outlive them */
     size_t extent_count;               /**< number of extents, >= 1 with extents; else 0 */
-    size_t extent_rows; /**< rows of every extent except the last, which has at most as many; 0: extents of any length,
-                             or none */
+    size_t extent_rows; /**< number of rows in every extent except the last, which has at most as many; 0: extents of
+                             any length, or none */
 } inlay_table;
 
-/** Returns the bytes of one row of `dim` columns, including scales within the row. This is the smallest valid stride.
-    Returns 0 if the type has no rows of `dim` columns, or if the size overflows size_t. */
+/** Returns the size of one row of `dim` columns in bytes, including scales within the row. This is the smallest
+    valid stride. Returns 0 if the type has no rows of `dim` columns, or if the size overflows size_t. */
 INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
 
-/** Returns a view of a table [rows, dim] with rows `stride_bytes` apart: inlay_table_row_bytes() if they are
-   contiguous. Use it for a type chosen at run time, for rows that are not contiguous, and for types without their own
-   constructor. Scales, zero points and group are unset; set them for types that have them. Nothing is validated until
-   the view is used. */
+/** Returns a view of a table [rows, dim] with rows `stride_bytes` apart. For contiguous rows, pass
+   inlay_table_row_bytes(). Use this function for a type chosen at run time, for rows that are not contiguous, and
+   for types without their own constructor. Scales, zero points and group are null or 0; set them for types that have
+   them. Nothing is validated until the view is used. */
 static inline inlay_table inlay_table_view(inlay_element_type type, const void *data, size_t rows, size_t dim,
                                            size_t stride_bytes)
 {
@@ -228,7 +230,7 @@ static inline inlay_table inlay_table_u4_rowwise(const void *data, size_t rows, 
  * Returns a view of the data of ONNX Runtime's GatherBlockQuantized in its uint8 form: contiguous 4-bit rows of dim / 2
  * bytes.
  *
- * @param data    4-bit [rows, dim], two in a byte, the lower half first
+ * @param data    packed 4-bit [rows, dim]: two per byte, the lower half first
  * @param scales  float32 [rows, dim / group]
  * @param zeros   4-bit zero points [rows, dim / group] in rows of ceil(dim / group / 2) bytes; null: all are 8
  * @param rows    number of rows, >= 0
@@ -340,8 +342,9 @@ static inline inlay_table inlay_table_q6_k(const void *data, size_t rows, size_t
     return inlay_table_view(INLAY_Q6_K, data, rows, dim, dim / 256 * 210);
 }
 
-/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3). Each row is multiplied by its float32 scale
-    in `scales` [rows], or by 1 if `scales` is null. If the whole table has one scale, pass it to the layer or call. */
+/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3). Each row is multiplied by its float32
+    scale in `scales` [rows], or by 1 if `scales` is null. If one scale applies to the whole table, pass it as the
+    scale of the layer or the call. */
 static inline inlay_table inlay_table_e4m3(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_view(INLAY_E4M3, data, rows, dim, dim);
@@ -349,8 +352,8 @@ static inline inlay_table inlay_table_e4m3(const void *data, const void *scales,
     return table;
 }
 
-/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3); dim is a multiple of 32. `scales` has a
-    power of two (E8M0) per 32 columns, as uint8 [rows, dim / 32]. */
+/** Returns a view of a contiguous table [rows, dim] of 8-bit floats (E4M3); dim is a multiple of 32. `scales` has
+    one power of two (E8M0) per 32 columns, as uint8 [rows, dim / 32]. */
 static inline inlay_table inlay_table_e4m3_e8m0(const void *data, const void *scales, size_t rows, size_t dim)
 {
     inlay_table table = inlay_table_view(INLAY_E4M3_E8M0, data, rows, dim, dim);
@@ -358,8 +361,8 @@ static inline inlay_table inlay_table_e4m3_e8m0(const void *data, const void *sc
     return table;
 }
 
-/** Returns a copy of a view that is a shard: it holds rows [first_row, first_row + table.rows) of a vocabulary of
-    `vocab` rows. See inlay_layer_spec.tokens for how layers treat ids of other shards. */
+/** Returns a copy of a view as a shard, which holds rows [first_row, first_row + table.rows) of a vocabulary of
+    `vocab` rows. inlay_layer_spec documents how layers treat ids of other shards. */
 static inline inlay_table inlay_table_shard(inlay_table table, size_t first_row, size_t vocab)
 {
     table.first_row = first_row;
@@ -368,16 +371,16 @@ static inline inlay_table inlay_table_shard(inlay_table table, size_t first_row,
 }
 
 /**
- * Returns a copy of a view whose rows are in several arrays instead of one. Type, rows, dim, stride and group are kept;
- * data, scales and zero points become null. Calls that read the view return INLAY_ERROR_SHAPE unless the extents cover
- * its rows without gaps and each has at least one row. Results are bit-identical to those of a single array.
+ * Returns a copy of a view, with its rows in several arrays instead of one. Type, rows, dim, stride and group stay the
+ * same; data, scales and zero points become null. Calls that read the view return INLAY_ERROR_SHAPE unless the extents
+ * cover its rows without gaps and each has at least one row. Results are bit-identical to those of a single array.
  *
  * @param table        a view of `rows` >= 1 rows, e.g. from inlay_table_view()
- * @param extents      [count], in row order. Not copied: this array must outlive the use of the view, must not change
- *                     meanwhile and must not overlap an output
+ * @param extents      [count], in row order. Not copied: while the view is used, this array must stay valid and must
+ *                     not change. It must not overlap an output
  * @param count        number of extents, >= 1
- * @param extent_rows  rows of every extent except the last, which has at most as many: extents are found by a division.
- *                     0: any numbers of rows, found by a binary search
+ * @param extent_rows  number of rows in every extent except the last, which has at most as many; a division then finds
+ *                     the extent of a row. 0: extents of any lengths; a binary search finds it
  */
 static inline inlay_table inlay_table_from_extents(inlay_table table, const inlay_table_extent *extents, size_t count,
                                                    size_t extent_rows)
@@ -393,8 +396,8 @@ static inline inlay_table inlay_table_from_extents(inlay_table table, const inla
 
 /* ---- Quantization ----------------------------------------------------------------------------------------------- */
 
-/** The arrays that inlay_table_quantize() writes: an inlay_table with mutable pointers. It has the rows and columns of
-    the table being converted. */
+/** The arrays that inlay_table_quantize() writes: an inlay_table with mutable pointers. They have as many rows and
+    columns as the table being converted. */
 typedef struct inlay_table_storage {
     size_t size;             /**< sizeof(inlay_table_storage) */
     void *data;              /**< [rows, dim] of `type` */
@@ -405,8 +408,8 @@ typedef struct inlay_table_storage {
     void *zeros;             /**< as in inlay_table; null: no zero points are stored */
 } inlay_table_storage;
 
-/** Returns the storage of contiguous rows of `dim` columns. Set group, scales and zeros afterwards for types that have
-    them. */
+/** Returns the storage for contiguous rows of `dim` columns. Set group, scales and zeros afterwards for types that
+    have them. */
 static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type, void *data, size_t dim)
 {
     inlay_table_storage storage;
@@ -423,11 +426,11 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
 /**
  * Converts a float32 table [rows, dim] to another type. The error of a value is its distance from the dequantized
  * value. The bounds below are exact for 16-bit types, INLAY_E4M3_E8M0 and ggml's types except INLAY_Q4_1 and
- * INLAY_Q5_1. For those two and all other types, rounding the dequantized value to float32 adds at most 2^-22 of the
+ * INLAY_Q5_1. For those two and all other types, rounding the dequantized value to float32 adds at most 2^-22 times the
  * largest magnitude that shares the step.
  *
- * Below, min, max and max |x| are over the values that share the scale: a row, a group of columns or a block. "With 0"
- * means that 0 counts as one of these values.
+ * In the table, min, max and max |x| are taken over the values that share a scale: a row, a group of columns or a
+ * block. "With 0" means that 0 counts as one of these values.
  *
  *     type                        step                               error
  *     I8, I8_INVERSE              max |x| / 127                      1/2 step
@@ -459,51 +462,52 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *   Infinities and NaN are kept; values that are too large become infinite.
  * - INLAY_MXFP4: the largest power of two in the block becomes 4. Error: max |x| / 4, or 2^-129 if that is larger.
  * - INLAY_NVFP4: the scale is max |x| / 6 of 16 columns, rounded to E4M3. Error: 0.18 max |x| + 6 * 2^-10. Magnitudes
- *   above 2688 are INLAY_ERROR_OPTION.
+ *   above 2688 are rejected with INLAY_ERROR_OPTION.
  * - INLAY_E2M1_F32: the scale is max |x| / 6 of 16 columns. Error: max |x| / 6.
- * - INLAY_E4M3: the row's scale is max |x| / 448, and x / scale is rounded to nearest even. Error: |x| / 16, or
- *   scale / 1024 if that is larger. Without scales, scale is 1, and magnitudes above 448 are INLAY_ERROR_OPTION.
- * - INLAY_E4M3_E8M0: the scale is the smallest power of two with which 32 columns don't exceed 448. Error: the largest
- *   of |x| / 16, max |x| / 229376 (of the 32) and 2^-137.
+ * - INLAY_E4M3: the row's scale is max |x| / 448, and x / scale is rounded to nearest even. Error: |x| / 16, or scale /
+ *   1024 if that is larger. Without scales, scale is 1, and magnitudes above 448 are rejected with INLAY_ERROR_OPTION.
+ * - INLAY_E4M3_E8M0: the scale is the smallest power of two for which the quotients of 32 columns don't exceed 448.
+ *   Error: the largest of |x| / 16, max |x| / 229376 (over the 32 columns) and 2^-137.
  *
  * Details of the integer types:
  *
- * - INLAY_I8 without scales returns INLAY_ERROR_OPTION for magnitudes above 127. INLAY_U4_GROUPED_FLAT without zero
- *   points cannot hold negative values and returns INLAY_ERROR_OPTION for them.
+ * - INLAY_I8 without scales rejects magnitudes above 127 with INLAY_ERROR_OPTION. INLAY_U4_GROUPED_FLAT without zero
+ *   points cannot hold negative values and rejects them with INLAY_ERROR_OPTION.
  * - INLAY_I8_INVERSE stores the reciprocal of the step. The bias of the rowwise types and m of INLAY_Q4_1 and
  *   INLAY_Q5_1 is min.
- * - The step is rounded to float16 in INLAY_Q8_0, Q4_0, Q5_0, Q4_1, Q5_1, IQ4_NL and U4_ROWWISE, as are m and the bias
- *   of the last type.
+ * - The step is rounded to float16 in INLAY_Q8_0, Q4_0, Q5_0, Q4_1, Q5_1, IQ4_NL and U4_ROWWISE. So are m and the bias
+ *   of INLAY_U4_ROWWISE.
  * - The value with the largest magnitude becomes -8 in INLAY_Q4_0, -16 in INLAY_Q5_0 and -127 in INLAY_IQ4_NL, so the
  *   step can be negative.
- * - INLAY_IQ3_S encodes four columns as the nearest of ggml's 512 quadruples.
+ * - INLAY_IQ3_S encodes four columns as the nearest one of ggml's 512 quadruples.
  *
  * INLAY_Q8_0, INLAY_Q4_0, INLAY_Q4_1, INLAY_Q5_0 and INLAY_Q5_1 match ggml's reference (quantize_row_q8_0_ref and so
- * on) byte for byte, except blocks whose float16 step underflows to 0: these dequantize as with ggml, but their stored
- * numbers can differ. For the other types, ggml's reference searches for scales with a smaller mean error; this
+ * on) byte for byte, except for blocks whose float16 step underflows to 0. These dequantize as in ggml, but their
+ * stored numbers can differ. For the other types, ggml's reference searches for scales with a smaller mean error; this
  * function doesn't.
  *
- * A float32 step is at least 2^-126. A float16 step below 2^-14 loses digits, which increases the error by at most
- * 16 * 2^-24 for INLAY_Q5_1, 64 * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, and 8 * 2^-24 for the other
- * types with a float16 step. A row, group or block of zeros stays zero. A row of a rowwise type whose values are all
- * equal is dequantized to its bias.
+ * A float32 step is at least 2^-126. A float16 step below 2^-14 loses digits, which increases the error by at most 16 *
+ * 2^-24 for INLAY_Q5_1, 64 * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, and 8 * 2^-24 for the other types
+ * with a float16 step. A row, group or block of zeros stays zero. If all values of a row are equal, the rowwise types
+ * dequantize it to its bias.
  *
  * @param from           a float32 table [rows, dim], not a shard; extents are allowed
  * @param to             the arrays to write
  * @param view           null, or set to a view of the new table, which points to the arrays of `to`
- * @param largest_error  null, or set to the largest error of all values; NaN and infinities that are kept count as 0
+ * @param largest_error  null, or set to the largest error over all values; NaN and infinities that are kept have error
+ *                       0
  * @return INLAY_OK; INLAY_ERROR_NULL if `from` or `to` is null; INLAY_ERROR_OPTION if `from` is not float32 or is a
  *         shard, or if a value is NaN, infinite or too large for the type: above 65504 for types with a float16 scale,
  *         above 2^126 for other types with a scale, unless stated otherwise above; INLAY_ERROR_OVERLAP if an output (an
  *         array of `to`, *view, *largest_error) overlaps another output, the data of `from`, or the structs `from` and
- *         `to`; or the error of the first array that is missing or too small. Outputs are written only with INLAY_OK.
+ *         `to`; or the error for the first array that is missing or too small. Outputs are written only with INLAY_OK.
  */
 INLAY_API inlay_status inlay_table_quantize(const inlay_table *from, const inlay_table_storage *to, inlay_table *view,
                                             double *largest_error);
 
 /* ---- Random tables ---------------------------------------------------------------------------------------------- */
 
-/** The distribution of the elements of a new table. 0 is none. */
+/** The distribution of the elements of a random table. 0 is invalid. */
 typedef enum inlay_random_kind {
     INLAY_RANDOM_NORMAL = 1,           /**< mean + deviation * z, z standard normal */
     INLAY_RANDOM_TRUNCATED_NORMAL = 2, /**< mean + deviation * z, z standard normal and within [low, high] */
@@ -511,8 +515,8 @@ typedef enum inlay_random_kind {
 } inlay_random_kind;
 
 /**
- * A random table. Start from inlay_random_spec_default(). Elements depend only on their index, key
- * and offset. A table made in parts, in any order and on any machine, is therefore bit-identical:
+ * A random table. Start from inlay_random_spec_default(). An element depends only on its index, the key and the offset.
+ * A table made in several calls, in any order and on any machine, is therefore bit-identical:
  *
  *     e       = (first_row + row) * dim + column
  *     w       = word e mod 4 of Philox4x32-10 (Salmon et al. 2011) of `key` and the counter {e / 4, offset}, two 64-bit
@@ -524,20 +528,20 @@ typedef struct inlay_random_spec {
     size_t first_row;       /**< index of the first row written, in the whole table */
     inlay_random_kind kind; /**< the distribution */
     uint32_t reserved;      /**< 0 */
-    double mean;            /**< of the normal distributions, before truncation. This and the next three numbers must be
-                                 finite and not exceed the largest float32 in magnitude, used or not, except as noted */
+    double mean;            /**< of the normal distributions, before truncation. Used or not, this and the next three
+                                 numbers must be finite, with magnitudes up to the largest float32, except as noted */
     double deviation;       /**< standard deviation of the normal distributions, before truncation, >= 0 */
     double low;             /**< <= high. Truncated: in standard deviations from the mean (Keras: -2), <= 8, may be
                                  -infinity. Uniform: lower end */
     double high;            /**< Truncated: in standard deviations from the mean (Keras: 2), >= -8, may be infinity.
                                  Uniform: upper end */
     uint64_t key;           /**< the seed */
-    uint64_t offset;        /**< one of 2^64 independent tables of that key */
-    int64_t zero_row;       /**< a row of the table to fill with zeros, that of a padding token for example; -1: none */
+    uint64_t offset;        /**< selects one of 2^64 independent tables with the same key */
+    int64_t zero_row;       /**< a row of the table to fill with zeros, e.g. the row of a padding token; -1: none */
 } inlay_random_spec;
 
-/** Returns a spec with mean 0, deviation 1 and offset 0, truncated at +-2 deviations or uniform in [0, 1], without a
-    row of zeros. */
+/** Returns a spec with mean 0, deviation 1, offset 0 and no row of zeros. The truncation is at +-2 deviations;
+    uniform numbers are between 0 and 1. */
 static inline inlay_random_spec inlay_random_spec_default(inlay_random_kind kind, uint64_t key)
 {
     inlay_random_spec spec;
@@ -556,8 +560,8 @@ static inline inlay_random_spec inlay_random_spec_default(inlay_random_kind kind
 }
 
 /**
- * Writes random rows, with the same bits on every machine. z is computed in double to within 2^-46 of its magnitude,
- * or of 1 if it is truncated and smaller; mean + deviation * z is computed in double and rounded once to float32. An
+ * Writes random rows, bit-identical on every machine. z is computed in double, with an error of at most 2^-46 |z|, or
+ * 2^-46 if z is truncated and |z| < 1. mean + deviation * z is computed in double and rounded once to float32. An
  * element takes about 20 ns.
  *
  * @param spec          the distribution and the seed
@@ -565,8 +569,8 @@ static inline inlay_random_spec inlay_random_spec_default(inlay_random_kind kind
  * @param rows          number of rows, >= 0
  * @param dim           columns of a row, >= 1
  * @param stride_bytes  distance between rows of `out`, >= dim * sizeof(float); bytes between rows are left unchanged
- * @return INLAY_OK; INLAY_ERROR_NULL, _SHAPE, _STRIDE or _OVERFLOW for an argument, the last also if an element's index
- *         exceeds 64 bits; INLAY_ERROR_OPTION for a field of `spec`; INLAY_ERROR_OVERLAP
+ * @return INLAY_OK; INLAY_ERROR_NULL, _SHAPE, _STRIDE or _OVERFLOW for an argument, _OVERFLOW also if the index of an
+ *         element exceeds 64 bits; INLAY_ERROR_OPTION for a field of `spec`; INLAY_ERROR_OVERLAP
  */
 INLAY_API inlay_status inlay_table_random(const inlay_random_spec *spec, void *out, size_t rows, size_t dim,
                                           size_t stride_bytes);
