@@ -43,9 +43,8 @@ typedef enum inlay_status {
     INLAY_ERROR_OVERFLOW,  /**< the size of an array does not fit in the address space */
     INLAY_ERROR_OVERLAP,   /**< an output overlaps an input or another output */
     INLAY_ERROR_ID,        /**< token id out of range; see inlay_fault */
-    INLAY_ERROR_POSITION,  /**< position out of range: negative, >= 2^31 or past the position table; or a real-valued
-                                position is NaN or has a magnitude >= 2^31; see inlay_fault, if the function takes
-                                one */
+    INLAY_ERROR_POSITION,  /**< position out of range: negative, >= 2^31, past the position table, or a real number
+                                that is NaN or has a magnitude >= 2^31; see inlay_fault, if the function takes one */
     INLAY_ERROR_BASE,      /**< base is not a number in [1, 1e30] */
     INLAY_ERROR_OPTION,    /**< unknown struct size or enum value, nonzero reserved field, field out of its documented
                                 range, or two fields that exclude each other */
@@ -151,7 +150,7 @@ INLAY_API size_t inlay_huge_pages_bytes(void);
 
 /**
  * Advises the system to use huge pages (madvise, MADV_HUGEPAGE). Call it after you allocate or map the memory and
- * before the first read or write: memory that was already touched keeps its small pages until the system merges them in
+ * before the first read or write. Memory that was already touched keeps its small pages until the system merges them in
  * the background. The advice lasts until the memory is unmapped. Takes a few microseconds.
  *
  * @param data           your memory, for a table or an output; may be null if bytes is 0
@@ -186,7 +185,7 @@ typedef struct inlay_executor {
     /** Calls task(arg, i) exactly once for each i in [0, count), in any order and on any threads, and returns when all
        calls have returned. */
     void (*run)(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg);
-    size_t threads; /**< number of tasks that run at the same time, >= 1; determines the number of parts */
+    size_t threads; /**< number of tasks that can run at the same time, >= 1; determines the number of parts */
 } inlay_executor;
 
 #ifdef __cplusplus

@@ -318,8 +318,8 @@ INLAY_API int64_t inlay_file_layer_start(const inlay_file_layer *layer);
  * Returns an operation of the model between this layer and the first block: "projection", "norm", "positions",
  * "segments", "streams" and others; null past the last one. If there is no operation 0, the layer is complete.
  *
- * "unknown" means that the layer is a guess: either the model belongs to no supported family, or its file has a setting
- * or tensor that the family doesn't use and that may change the rows. The report names it.
+ * "unknown" means that the layer is a guess. Either the model belongs to no supported family, or its file has a setting
+ * or tensor that the family doesn't use but that may change the rows. The report names it.
  *
  * @param layer   from inlay_file_layer_create()
  * @param index   of the operation, from 0

@@ -26,8 +26,8 @@ typedef enum inlay_stores {
     INLAY_STORES_STREAMED = 2,  /**< non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
 
-/** The out-of-vocabulary policy: how ids outside [0, vocab) are handled. vocab is token_mapping_length if the layer has
-   a token mapping; otherwise the vocab of a shard, or the rows of the table. */
+/** The out-of-vocabulary policy: how ids outside [0, vocab) are handled. With a token mapping, vocab is
+   token_mapping_length. Otherwise it is the vocab of a shard, or the number of rows of the table. */
 typedef enum inlay_bad_id {
     INLAY_BAD_ID_ERROR = 0,      /**< the call returns INLAY_ERROR_ID and writes nothing */
     INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest row, 0 or vocab - 1; same as ERROR if vocab is 0 */
@@ -74,9 +74,9 @@ typedef enum inlay_pooling {
                                  Matches the mean in NumPy and PyTorch */
 } inlay_pooling;
 
-/** Prefetch strategies: which part of later rows to prefetch, and when. All give the same bits. The fastest one depends
-    on the CPU, the row size, the page size and the ids, so a layer times them during its own calls and keeps the
-    fastest (see inlay_layer_spec.self_tuning). */
+/** Prefetch strategies: which part of later rows to prefetch, and when. All give the same bits. The fastest one
+    depends on the CPU, the row size, the page size and the ids. So a layer times them during its own calls and keeps
+    the fastest (see inlay_layer_spec.self_tuning). */
 typedef enum inlay_prefetch {
     INLAY_PREFETCH_AUTOMATIC = 0,       /**< the best default for this CPU family */
     INLAY_PREFETCH_NONE = 1,            /**< nothing */
@@ -100,7 +100,7 @@ typedef struct inlay_tuning {
     size_t block_bytes;      /**< size of a block of position rows, which stays in L1 while every sequence uses it. A
                                   block has at least one row. Blocks of computed rows are capped at 16 KiB. Not used
                                   by inlay_add_positions() */
-    inlay_prefetch prefetch; /**< strategy for calls with ids of more than one token */
+    inlay_prefetch prefetch; /**< strategy for calls with more than one token id */
     uint32_t reserved;       /**< 0 */
 } inlay_tuning;
 
@@ -145,7 +145,7 @@ enum {
  */
 typedef struct inlay_tuning_state {
     size_t size;                                 /**< sizeof(inlay_tuning_state) */
-    uint32_t samples[INLAY_TUNING_CALL_CLASSES]; /**< number of timed parts of calls; 0: none yet */
+    uint32_t samples[INLAY_TUNING_CALL_CLASSES]; /**< number of timed parts; 0: none yet */
     uint8_t prefetch[INLAY_TUNING_CALL_CLASSES]; /**< the fastest inlay_prefetch */
     uint8_t computes[INLAY_TUNING_CALL_CLASSES]; /**< 1: positions are computed even if they are cached */
     uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal if they make
@@ -162,8 +162,8 @@ typedef struct inlay_tuning_state {
  *
  *     out = cast(dropout(norm(row * scale + position + segment)))
  *
- * Each operation is rounded to float32, in this order, except for segments_first and within the norm. Omitted terms are
- * skipped, not added as zeros.
+ * Each operation is rounded to float32, in this order. The exceptions are segments_first, and the norm, which is
+ * rounded once. Omitted terms are skipped, not added as zeros.
  *
  * The layer keeps pointers to the sinusoid, to the data and extents of all tables, and to gamma, beta, the token
  * mapping and the token weights. They must outlive the layer; arrays need no alignment. Everything else is copied.
@@ -192,7 +192,7 @@ typedef struct inlay_layer_spec {
     size_t cached_positions;           /**< rows of the sinusoid to compute once; 0: none */
     float scale;                       /**< factor of the token row, 0 included; usually 1 or inlay_sqrt_dim(dim) */
     inlay_stores stores;               /**< how outputs are stored */
-    int64_t padding_id;                /**< token with a zero row, see inlay_zero_rows; negative: none */
+    int64_t padding_id;                /**< id with a zero row, see inlay_zero_rows; negative: none */
     int64_t substitute_id;             /**< for INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
     inlay_bad_id bad_id;               /**< out-of-vocabulary policy */
     inlay_zero_rows zero_rows;         /**< how zero rows are handled */
@@ -273,7 +273,7 @@ INLAY_API inlay_status inlay_layer_create(const inlay_layer_spec *spec, const in
 /**
  * Checks a spec as inlay_layer_create() does, and names the invalid field. Allocates nothing.
  *
- * @param spec   what the layer would compute
+ * @param spec   the terms of the layer
  * @param fault  set to the invalid field and the reason; with INLAY_ERROR_ID, `token` is the index in the token mapping
  * @return as inlay_layer_create(), except INLAY_ERROR_NO_MEMORY
  */

@@ -53,7 +53,7 @@ typedef struct inlay_ngram_column {
     uint64_t offset;  /**< added to the remainder; offset + modulus <= 2^63 */
 } inlay_ngram_column;
 
-/** What an n-gram handle computes. Start from inlay_ngram_spec_default(). */
+/** The hash and columns of an n-gram handle. Start from inlay_ngram_spec_default(). */
 typedef struct inlay_ngram_spec {
     size_t size;           /**< sizeof(inlay_ngram_spec) */
     size_t vocab;          /**< token ids are in [0, vocab); 1 to 2^31 */

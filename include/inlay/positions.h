@@ -46,10 +46,10 @@ typedef enum inlay_sinusoid_odd {
 } inlay_sinusoid_odd;
 
 /**
- * The arithmetic that computes the table. INLAY_RECIPE_EXACT evaluates the formula itself. The other recipes reproduce
- * the float tables that checkpoints were trained with: they perform a framework's operations in the same order and
- * types. exp, log and pow are correctly rounded. The sine and cosine of the resulting angle are correctly rounded to
- * float32.
+ * The arithmetic that computes the table. INLAY_RECIPE_EXACT rounds the real values of the formula. The other recipes
+ * reproduce the float tables that checkpoints were trained with: they perform a framework's operations in the same
+ * order and types. exp, log and pow are correctly rounded. The sine and cosine of the resulting angle are correctly
+ * rounded to float32.
  *
  * A framework's own expf may not be correctly rounded in every column. To match its table exactly, pass its frequencies
  * as inv_freq, with float_angles. docs/recipes.md has each formula and its distance from the exact one.
@@ -159,9 +159,10 @@ INLAY_API void inlay_sinusoid_destroy(inlay_sinusoid *sinusoid);
 /**
  * Writes the rows of positions [first, first + n).
  *
- * Entries of the exact recipe are correctly rounded: each is the real number, rounded once to nearest even, on every
- * ISA, in every type and at every position, including subnormal results. Entries of other recipes, and entries with
- * float_angles, are rounded to float32. For 16-bit types they are then rounded a second time, like a framework's cast.
+ * Entries of the exact recipe are correctly rounded: each is the real number, rounded once to nearest even, including
+ * subnormal results. This holds on every ISA, in every type and at every position. Entries of other recipes, and
+ * entries with float_angles, are rounded to float32. For 16-bit types they are then rounded a second time, like a
+ * framework's cast.
  *
  * The exact recipe takes about as long as storing the rows. The portable ISA takes several times as long, and the
  * scalar ISA 0.3 to 0.5 us per sine or cosine. Other recipes take 10 to 15 ns per entry.

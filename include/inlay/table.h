@@ -248,8 +248,8 @@ static inline inlay_table inlay_table_u4_grouped(const void *data, const void *s
 }
 
 /** Returns a view of the data of ONNX Runtime's GatherBlockQuantized in its uint4 form. It differs from
-    inlay_table_u4_grouped() only in the zero points: they are packed without padding between rows, in
-    ceil(rows * dim / group / 2) bytes, and null means that every zero point is 0. */
+    inlay_table_u4_grouped() only in the zero points. They are packed without padding between rows, in ceil(rows *
+    dim / group / 2) bytes. Null means that every zero point is 0. */
 static inline inlay_table inlay_table_u4_grouped_flat(const void *data, const void *scales, const void *zeros,
                                                       size_t rows, size_t dim, uint32_t group)
 {
@@ -486,8 +486,8 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * stored numbers can differ. For the other types, ggml's reference searches for scales with a smaller mean error; this
  * function doesn't.
  *
- * A float32 step is at least 2^-126. A float16 step below 2^-14 loses digits, which increases the error by at most 16 *
- * 2^-24 for INLAY_Q5_1, 64 * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, and 8 * 2^-24 for the other types
+ * A float32 step is at least 2^-126. A float16 step below 2^-14 loses digits. This increases the error by at most 64 *
+ * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, 16 * 2^-24 for INLAY_Q5_1, and 8 * 2^-24 for the other types
  * with a float16 step. A row, group or block of zeros stays zero. If all values of a row are equal, the rowwise types
  * dequantize it to its bias.
  *
