@@ -54,7 +54,8 @@ typedef enum inlay_position_mode {
     INLAY_POSITION_MODE_PADDING_AWARE = 1,
 } inlay_position_mode;
 
-/** The norm after the sum. It is computed in double, in the same order on every ISA, and rounded once to float32. */
+/** The norm after the sum. Its statistics are computed in double and applied in float32, in the same order on every
+   ISA. Results are within 4 ULP of the larger of |beta| and |y - beta|. */
 typedef enum inlay_norm {
     INLAY_NORM_NONE = 0,  /**< no norm */
     INLAY_NORM_LAYER = 1, /**< (x - mean) * (1 / sqrt(variance + epsilon)) * gamma + beta (Ba et al. 2016) */

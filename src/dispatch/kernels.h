@@ -11,7 +11,8 @@
 
 #include <stdbool.h>
 
-/* A tile of rows: out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns). */
+/* A tile of rows: out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns) +
+   segments[i][0 .. columns). */
 struct inlay_embed_tile {
     inlay_element_type type;               /* of `rows` */
     inlay_element_type out_type;           /* of `out`: INLAY_F32, INLAY_F16 or INLAY_BF16 */
@@ -24,6 +25,8 @@ struct inlay_embed_tile {
                                               not read if `zeros` is null */
     size_t group;                          /* columns per scale and zero point, for grouped types */
     const unsigned char *const *positions; /* [count], float32; null: no such term */
+    const unsigned char *const
+        *segments;                    /* [count], float32, added last; needs positions and float32 rows; null: none */
     unsigned char *const *out;        /* [count]. float32 rows may be rows[i] or positions[i]; 16-bit rows that aren't
                                          streamed may be float32 rows[i] */
     const unsigned char *const *next; /* [count], rows with the same number of columns: next[i] is prefetched before or
@@ -134,6 +137,13 @@ struct inlay_sinusoid_tile {
 /* If variance / mean^2 is below this, too many digits were canceled, and the variance is summed again. */
 #define INLAY_NORM_CANCELED (1.0 / 256)
 
+/* A norm is applied in float if its factor is in this range, which keeps all digits and can't overflow. */
+#define INLAY_NORM_MIN_FACTOR 0x1p-100
+#define INLAY_NORM_MAX_FACTOR 0x1p100
+
+/* Norms are fastest in multiples of this many rows. */
+enum { INLAY_NORM_ROWS = 4 };
+
 /* Rows of floats to normalize, in place or not. */
 struct inlay_norm_tile {
     const unsigned char *const *rows; /* [count], float32 */
@@ -144,6 +154,7 @@ struct inlay_norm_tile {
                                    length to divide by */
     const unsigned char *gamma; /* [columns], float32; null: ones */
     const unsigned char *beta;  /* [columns], float32; null: no such term */
+    bool stream; /* use non-temporal stores, if the ISA has them: out[i] is then on a cache line; the caller fences */
 };
 
 /*
@@ -192,8 +203,13 @@ struct inlay_kernels {
      * factor = 1 / sqrt(squares + epsilon). L2 norm: factor = 1 / length, with length = sqrt(sum(x^2)), or epsilon if
      * that is larger; NaN is kept.
      *
-     * out = (x - mean) * factor, then * gamma, then + beta; mean is 0 except for LayerNorm. All operations are in
-     * double and rounded one by one; then out is rounded to a float.
+     * Statistics are in double, each operation rounded. Rows are normalized in float, each operation rounded, with the
+     * mean as a pair of floats: high = (float)mean, low = (float)(mean - high).
+     *
+     *     out = ((x - high) - low) * (float)factor, then * gamma, then + beta
+     *
+     * Only LayerNorm subtracts. If the factor is not in [INLAY_NORM_MIN_FACTOR, INLAY_NORM_MAX_FACTOR], the row is
+     * normalized in double, out = (x - mean) * factor, then * gamma, then + beta, and rounded to float at the end.
      */
     void (*norm)(const struct inlay_norm_tile *tile);
     /* Writes row ids: rows[c][t] = offset + the remainder of the sum, both as defined in ngram.h. */

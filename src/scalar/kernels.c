@@ -310,6 +310,8 @@ static void embed_scalar(const struct inlay_embed_tile *callers)
             float value = value_of(&tile, i, column) * tile.scale;
             if (tile.positions != NULL)
                 value = value + inlay_load_f32(tile.positions[i], column);
+            if (tile.segments != NULL)
+                value = value + inlay_load_f32(tile.segments[i], column);
             store_as(tile.out_type, tile.out[i], column, value);
         }
     }
@@ -392,12 +394,21 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
             factor = 1 / (length < least ? least : length);
         }
         for (size_t column = 0; column < tile->columns; column++) {
-            double value = ((double)inlay_load_f32(row, column) - mean) * factor;
-            if (tile->gamma != NULL)
-                value = value * (double)inlay_load_f32(tile->gamma, column);
-            if (tile->beta != NULL)
-                value = value + (double)inlay_load_f32(tile->beta, column);
-            inlay_store_f32(tile->out[i], column, (float)value);
+            const float x = inlay_load_f32(row, column);
+            const float gamma = tile->gamma != NULL ? inlay_load_f32(tile->gamma, column) : 1;
+            float value;
+            if (factor >= INLAY_NORM_MIN_FACTOR && factor <= INLAY_NORM_MAX_FACTOR) {
+                const float high = (float)mean, low = (float)(mean - (double)high);
+                value = (tile->norm == INLAY_NORM_LAYER ? (x - high) - low : x) * (float)factor * gamma;
+                if (tile->beta != NULL)
+                    value = value + inlay_load_f32(tile->beta, column);
+            } else {
+                double wide = ((double)x - mean) * factor * (double)gamma;
+                if (tile->beta != NULL)
+                    wide = wide + (double)inlay_load_f32(tile->beta, column);
+                value = (float)wide;
+            }
+            inlay_store_f32(tile->out[i], column, value);
         }
     }
 }

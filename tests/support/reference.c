@@ -490,13 +490,16 @@ static void normalize(const inlay_layer_spec *spec, float *row, size_t dim)
     double factor = 1 / sqrt(spread + (double)spec->epsilon);
     if (spec->norm == INLAY_NORM_L2)
         factor = 1 / (sqrt(squares) < (double)spec->epsilon ? (double)spec->epsilon : sqrt(squares));
+    /* In float with the mean as a pair, or in double if the factor is extreme. */
+    const bool extreme = !(factor >= 0x1p-100 && factor <= 0x1p100);
+    const float high = (float)mean, low = (float)(mean - high);
     for (size_t column = 0; column < dim; column++) {
-        double x = (row[column] - mean) * factor;
-        if (spec->gamma != NULL)
-            x = x * (double)f32_at(spec->gamma, column);
-        if (spec->beta != NULL)
-            x = x + (double)f32_at(spec->beta, column);
-        row[column] = (float)x;
+        const float gamma = spec->gamma != NULL ? f32_at(spec->gamma, column) : 1;
+        const float beta = spec->beta != NULL ? f32_at(spec->beta, column) : -0.0f;
+        if (extreme)
+            row[column] = (float)((row[column] - mean) * factor * gamma + beta);
+        else
+            row[column] = ((row[column] - high) - low) * (float)factor * gamma + beta;
     }
 }
 
