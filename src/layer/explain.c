@@ -39,16 +39,16 @@ static const char *positions_reason(const struct inlay_plan *plan)
     case INLAY_POSITIONS_ABSENT:
         return "the layer has none";
     case INLAY_POSITIONS_FOUND:
-        return "the general path finds the position of each token";
+        return "each token's position is looked up";
     case INLAY_POSITIONS_READ:
         return plan->work->spec->sinusoid != NULL ? "all of them are cached" : "they are learned";
     case INLAY_POSITIONS_COMPUTED:
         break;
     }
     return !inlay_positions_are_in_memory(plan->work) ? "not all of them are cached"
-           : !choices->chosen       ? "a part has one sequence, whose rows take more than compute_bytes"
-           : choices->tuned != NULL ? "a part has one sequence: self-tuning picks reading or computing"
-                                    : "a part has one sequence: picked by self-tuning";
+           : !choices->chosen       ? "each part has one sequence, whose position rows exceed compute_bytes"
+           : choices->tuned != NULL ? "each part has one sequence: self-tuning picks reading or computing"
+                                    : "each part has one sequence: picked by self-tuning";
 }
 
 static void print_positions(struct text *text, const struct inlay_plan *whole)
@@ -98,9 +98,9 @@ static void print_post_ops(struct text *text, const struct inlay_work *work)
 
 static const char *stores_reason(const struct inlay_plan *plan, const struct inlay_tuned *tuned)
 {
-    return !plan->transfers.kernels->streams                    ? "this ISA has no others"
-           : plan->work->spec->stores != INLAY_STORES_AUTOMATIC ? "the caller chose"
-           : tuned != NULL && tuned->stores.timed               ? "both kinds of stores are timed"
+    return !plan->transfers.kernels->streams                    ? "this ISA has no non-temporal stores"
+           : plan->work->spec->stores != INLAY_STORES_AUTOMATIC ? "chosen by the caller"
+           : tuned != NULL && tuned->stores.timed               ? "self-tuning times both kinds of stores"
            : tuned != NULL && tuned->stores.stores != INLAY_STORES_AUTOMATIC
                ? "picked by self-tuning for outputs of this size"
            : plan->transfers.stream ? "the output is larger than stream_bytes"
@@ -111,18 +111,18 @@ static const char *prefetch_reason(const struct inlay_plan *plan)
 {
     const struct inlay_work *work = plan->work;
     return plan->transfers.choices.picked                             ? "picked by self-tuning"
-           : work->batch.ids == NULL                                  ? "rows follow each other"
+           : work->batch.ids == NULL                                  ? "rows are consecutive"
            : inlay_is_one_token(work)                                 ? "there is one token"
-           : work->spec->tuning->prefetch != INLAY_PREFETCH_AUTOMATIC ? "the caller chose"
+           : work->spec->tuning->prefetch != INLAY_PREFETCH_AUTOMATIC ? "chosen by the caller"
                                                                       : "the default for this CPU family";
 }
 
 static const char *parts_reason(const struct inlay_work *work, const inlay_executor *executor)
 {
     return executor == NULL                                   ? "there is no executor"
-           : inlay_parts(executor, inlay_bytes_of(work)) == 1 ? "there is no work for a second thread"
-           : inlay_keeps_sequences_whole(work)                ? "a sequence is computed as a whole"
-                                               : "positions are cut first, since sequences share their rows";
+           : inlay_parts(executor, inlay_bytes_of(work)) == 1 ? "too little work for a second thread"
+           : inlay_keeps_sequences_whole(work)                ? "a sequence cannot be split"
+                                               : "positions are split first, since sequences share position rows";
 }
 
 static void print_stores_and_prefetch(struct text *text, const struct inlay_plan *plan, const struct inlay_tuned *tuned)
@@ -139,7 +139,11 @@ void inlay_plan_print(const struct inlay_plan *plan, const inlay_executor *execu
                       char *to, size_t bytes)
 {
     static const char *const routes[] = {
-        [INLAY_ROUTE_FAST] = "fast path", [INLAY_ROUTE_GENERAL] = "general path", [INLAY_ROUTE_POOLED] = "pooling"};
+        [INLAY_ROUTE_FAST] = "fast path",
+        [INLAY_ROUTE_LOOKUP] = "lookup path",
+        [INLAY_ROUTE_GENERAL] = "general path",
+        [INLAY_ROUTE_POOLED] = "pooling",
+    };
     struct text text = {to, bytes};
     if (plan == NULL) {
         print(&text, "route:     none: the output has no rows\n");

@@ -79,14 +79,14 @@ static void append_resolved(const struct inlay_part *part, const struct block *b
 {
     const struct inlay_work *work = part->work;
     for (size_t i = 0; i < run->count; i++) {
-        const unsigned char *position = position_of(work, run, i);
+        const struct inlay_terms terms = {position_of(work, run, i), NULL};
         unsigned char *out = run->out + i * work->out_stride_bytes;
         size_t row;
         enum inlay_row_kind kind = inlay_row_of(work, run->first + i, &row);
         if (kind == INLAY_ROW)
-            inlay_tile_append(tile, inlay_row_place(work->tokens, row, block->column), position, out);
+            inlay_tile_append(tile, inlay_row_place(work->tokens, row, block->column), terms, out);
         else
-            inlay_write_special_row(part->plan->transfers.kernels, kind, work->spec->scale, position, out,
+            inlay_write_special_row(part->plan->transfers.kernels, kind, work->spec->scale, terms, out,
                                     tile->call.columns);
     }
 }

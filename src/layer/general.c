@@ -17,21 +17,22 @@ static void begin_group(struct inlay_tile *tile, const struct inlay_group *group
     tile->call.stream = group->stream;
 }
 
-/* Writes row * scale, plus position_rows[i] if there are any. Like the next two functions it is not inlined, since its
-   tile would share the stack with the generator of computed positions. */
-static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group,
-                                                 const unsigned char *const *position_rows)
+/* Writes row * scale, plus terms[i] if there are any. Like the next two functions it is not inlined, since its tile
+   would share the stack with the generator of computed positions. */
+static __attribute__((noinline)) void sum_tokens(const struct inlay_group *group, const struct inlay_terms *terms)
 {
     const struct inlay_work *work = group->part->work;
     struct inlay_tile tile;
-    begin_group(&tile, group, work->tokens, work->spec->scale, position_rows != NULL);
+    begin_group(&tile, group, work->tokens, work->spec->scale, terms != NULL && terms->position != NULL);
+    if (terms != NULL && terms->segment != NULL)
+        tile.call.segments = tile.segments;
     for (size_t i = 0; i < group->count; i++) {
-        const unsigned char *term = position_rows != NULL ? position_rows[i] : NULL;
+        const struct inlay_terms own = terms != NULL ? terms[i] : (struct inlay_terms){NULL, NULL};
         if (group->kinds[i] == INLAY_ROW)
-            inlay_tile_append(&tile, inlay_row_place(work->tokens, group->rows[i], group->column), term,
+            inlay_tile_append(&tile, inlay_row_place(work->tokens, group->rows[i], group->column), own,
                               group->floats[i]);
         else
-            inlay_write_special_row(group->part->plan->transfers.kernels, group->kinds[i], work->spec->scale, term,
+            inlay_write_special_row(group->part->plan->transfers.kernels, group->kinds[i], work->spec->scale, own,
                                     group->floats[i], group->columns);
     }
     inlay_tile_run(&tile);
@@ -45,8 +46,8 @@ static __attribute__((noinline)) void add_rows(const struct inlay_group *group, 
     begin_group(&tile, group, table, 1, true);
     for (size_t i = 0; i < group->count; i++)
         if (inlay_row_gets_terms(group->kinds[i]))
-            inlay_tile_append(&tile, inlay_row_place(table, rows[i], group->column), group->floats[i],
-                              group->floats[i]);
+            inlay_tile_append(&tile, inlay_row_place(table, rows[i], group->column),
+                              (struct inlay_terms){group->floats[i], NULL}, group->floats[i]);
     inlay_tile_run(&tile);
 }
 
@@ -59,7 +60,8 @@ static __attribute__((noinline)) void add_terms(const struct inlay_group *group,
     begin_group(&tile, group, &floats, 1, true);
     for (size_t i = 0; i < group->count; i++)
         if (inlay_row_gets_terms(group->kinds[i]))
-            inlay_tile_append(&tile, (struct inlay_row_place){.row = from[i]}, position_rows[i], group->floats[i]);
+            inlay_tile_append(&tile, (struct inlay_row_place){.row = from[i]},
+                              (struct inlay_terms){position_rows[i], NULL}, group->floats[i]);
     inlay_tile_run(&tile);
 }
 
@@ -127,41 +129,48 @@ static __attribute__((noinline)) void sum_segments_in_buffer(const struct inlay_
     }
 }
 
-/* Sums all terms of a group in the required order. float32 position rows are added along with the token rows, unless
-   segments come first; quantized ones are added separately. */
+/* Sums all terms of a group in the required order: at once if they are float32 rows, else one after the other. */
 static void sum_terms(struct inlay_group *group)
 {
-    const inlay_layer_spec *spec = group->part->work->spec;
-    const inlay_table *table = spec->positions;
-    const bool positioned = table != NULL && (spec->sinusoid != NULL || table->rows > 0);
-    const bool floats = positioned && table->type == INLAY_F32, at_once = floats && !spec->segments_first;
+    const struct inlay_work *work = group->part->work;
+    const inlay_layer_spec *spec = work->spec;
+    const inlay_table *table = inlay_position_table(work);
+    const bool floats = table != NULL && table->type == INLAY_F32, at_once = inlay_terms_are_rows(work);
     const bool computed = spec->sinusoid != NULL && compute_positions(group, table->rows);
     const unsigned char *position_rows[INLAY_GROUP_TOKENS];
-    for (size_t i = 0; floats && i < group->count; i++) {
+    struct inlay_terms terms[INLAY_GROUP_TOKENS];
+    for (size_t i = 0; i < group->count; i++) {
         position_rows[i] = NULL;
-        if (inlay_row_gets_terms(group->kinds[i]))
+        if (floats)
             position_rows[i] = group->positions[i] < table->rows
                                    ? inlay_row_place(table, group->positions[i], group->column).row
                                    : group->floats[i];
+        terms[i] = (struct inlay_terms){position_rows[i], NULL};
+        if (at_once && spec->segments != NULL)
+            terms[i] = inlay_with_segment(work, terms[i], group->first + i, group->column);
+    }
+    if (at_once) {
+        sum_tokens(group, terms);
+        return;
     }
     if (spec->segments_first && computed) {
         sum_segments_in_buffer(group, position_rows);
         return;
     }
-    sum_tokens(group, at_once ? position_rows : NULL);
-    if (spec->segments_first)
+    const bool positions_at_once = floats && !spec->segments_first;
+    sum_tokens(group, positions_at_once ? terms : NULL);
+    if (spec->segments != NULL && spec->segments_first)
         add_segments(group);
-    if (positioned && !at_once)
+    if (table != NULL && !positions_at_once)
         add_rows(group, table, group->positions);
     if (spec->segments != NULL && !spec->segments_first)
         add_segments(group);
 }
 
-/* Returns true if nothing follows the sum of tokens and float32 positions, so it can be stored directly. */
+/* Returns true if nothing follows the sum, which is made at once, so it can be stored directly. */
 static bool sum_is_result(const struct inlay_work *work)
 {
-    return work->spec->segments == NULL && work->spec->norm == INLAY_NORM_NONE && !inlay_drops(work) &&
-           (work->spec->positions == NULL || work->spec->positions->type == INLAY_F32);
+    return inlay_terms_are_rows(work) && work->spec->norm == INLAY_NORM_NONE && !inlay_drops(work);
 }
 
 static void run_group(struct inlay_group *group, unsigned char *out, unsigned char *buffer)
@@ -189,8 +198,9 @@ static void run_group(struct inlay_group *group, unsigned char *out, unsigned ch
 /* Returns the number of tokens in a group. */
 static size_t group_tokens(const struct inlay_work *work)
 {
-    if (work->tokens->dim <= INLAY_SUM_FLOATS)
-        return inlay_min(INLAY_SUM_FLOATS / work->tokens->dim, INLAY_GROUP_TOKENS);
+    const size_t fit = inlay_min(INLAY_SUM_FLOATS / work->tokens->dim, INLAY_GROUP_TOKENS);
+    if (fit > 0)
+        return fit > INLAY_NORM_ROWS ? fit / INLAY_NORM_ROWS * INLAY_NORM_ROWS : fit;
     return work->spec->out_type == INLAY_F32 ? 4 : 1;
 }
 

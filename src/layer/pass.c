@@ -10,6 +10,7 @@
 
 static void (*const routes[])(const struct inlay_part *part) = {
     [INLAY_ROUTE_FAST] = inlay_run_fast,
+    [INLAY_ROUTE_LOOKUP] = inlay_run_lookup,
     [INLAY_ROUTE_GENERAL] = inlay_run_general,
     [INLAY_ROUTE_POOLED] = inlay_run_pooled,
 };

@@ -8,25 +8,33 @@
 #include "dispatch/dispatch.h"
 #include "positions/generator.h"
 
-/* Returns the first reason why a call cannot take the fast path; null if it can. */
-static const char *general_reason(const struct inlay_work *work, bool in_memory)
+/* Returns the first reason why a call takes several steps; null if a kernel call computes its rows. */
+static const char *general_reason(const struct inlay_work *work, bool by_token, bool in_memory)
 {
     const inlay_layer_spec *spec = work->spec;
-    const inlay_table *positions = spec->positions;
-    const bool halves = spec->out_type != INLAY_F32, positioned = positions != NULL;
-    return work->batch.position_ids != NULL                ? "explicit position ids"
-           : work->padding_aware                           ? "padding-aware positions"
-           : spec->clamp_positions                         ? "positions are clamped to the last row"
-           : work->positions_per_token                     ? "some tokens have no position, others around them have"
-           : spec->segments != NULL                        ? "token-type embeddings are added"
-           : spec->norm != INLAY_NORM_NONE                 ? "a norm follows the sum"
-           : inlay_drops(work)                             ? "dropout follows the sum"
-           : halves && positioned                          ? "outputs have 16 bits, and positions are added"
-           : halves && work->special_rows                  ? "outputs have 16 bits, and some tokens have no row"
-           : positioned && positions->type != INLAY_F32    ? "position rows are quantized"
-           : positioned && positions->extents != NULL      ? "position rows lie in several arrays"
-           : !in_memory && work->tokens->type != INLAY_F32 ? "computed positions are added to quantized rows"
-                                                           : NULL;
+    const bool halves = spec->out_type != INLAY_F32, floats = work->tokens->type == INLAY_F32;
+    return spec->norm != INLAY_NORM_NONE        ? "a norm follows the sum"
+           : inlay_drops(work)                  ? "dropout follows the sum"
+           : halves && spec->positions != NULL  ? "outputs are 16-bit, and positions are added"
+           : halves && work->special_rows       ? "outputs are 16-bit, and some ids may have no row"
+           : !inlay_terms_are_rows(work)        ? "quantized rows are added, or two rows to a quantized row"
+           : in_memory || (floats && !by_token) ? NULL
+           : by_token                           ? "positions are computed token by token"
+                                                : "computed positions are added to quantized rows";
+}
+
+/* Returns the first reason why the terms of a call are looked up by token; null if positions are consecutive. */
+static const char *lookup_reason(const struct inlay_work *work)
+{
+    const inlay_layer_spec *spec = work->spec;
+    return spec->segments != NULL             ? "token-type embeddings are added"
+           : work->batch.position_ids != NULL ? "explicit position ids"
+           : work->padding_aware              ? "padding-aware positions"
+           : spec->clamp_positions            ? "positions are clamped to the last row"
+           : work->positions_per_token        ? "some tokens have no valid position, their neighbors do"
+           : spec->positions != NULL && spec->positions->extents != NULL
+               ? "position rows are split across several arrays"
+               : NULL;
 }
 
 static enum inlay_route choose_route(const struct inlay_work *work, bool in_memory, const char **reason)
@@ -35,14 +43,15 @@ static enum inlay_route choose_route(const struct inlay_work *work, bool in_memo
         *reason = "sequences are pooled";
         return INLAY_ROUTE_POOLED;
     }
-    *reason = general_reason(work, in_memory);
+    const char *by_token = lookup_reason(work);
+    *reason = general_reason(work, by_token != NULL, in_memory);
     if (*reason != NULL)
         return INLAY_ROUTE_GENERAL;
-    *reason = "tokens * scale and consecutive positions alone";
-    return INLAY_ROUTE_FAST;
+    *reason = by_token != NULL ? by_token : "tokens * scale, and consecutive positions if any";
+    return by_token != NULL ? INLAY_ROUTE_LOOKUP : INLAY_ROUTE_FAST;
 }
 
-/* Splits along positions first, since parts of the same positions would each read or compute the same position rows. */
+/* Splits along positions first: parts that split the batch would each read or compute the same position rows. */
 static void choose_parts(struct inlay_parts *parts, const struct inlay_work *work, const inlay_executor *executor,
                          size_t bytes)
 {
@@ -72,9 +81,9 @@ static bool choose_stores(const struct inlay_work *work, const struct inlay_kern
 /* How the fast path could compute position rows. */
 struct computing {
     bool by_sequence, fused; /* as in struct inlay_position_plan */
-    size_t compute_tokens;   /* without self-tuning */
-    bool computes;           /* without self-tuning */
-    bool either;             /* the rows could be read as well */
+    size_t compute_tokens;   /* unless self-tuning picks */
+    bool computes;           /* unless self-tuning picks */
+    bool either;             /* the rows could be read instead */
 };
 
 static struct computing choose_computing(const struct inlay_work *work, enum inlay_route route, bool in_memory,
@@ -103,7 +112,7 @@ static struct computing choose_computing(const struct inlay_work *work, enum inl
     };
 }
 
-/* Returns the initial prefetch strategy without self-tuning. */
+/* Returns the prefetch strategy to start from, before self-tuning. */
 static inlay_prefetch first_prefetch(const struct inlay_work *work, size_t bytes)
 {
     if (work->batch.ids == NULL || inlay_is_one_token(work))
@@ -116,8 +125,9 @@ static inlay_prefetch first_prefetch(const struct inlay_work *work, size_t bytes
 static bool kernel_prefetches(const struct inlay_work *work, enum inlay_route route,
                               const struct inlay_kernels *kernels)
 {
-    const bool follows = route == INLAY_ROUTE_POOLED ? inlay_pools_addresses(work)
-                                                     : route == INLAY_ROUTE_FAST && work->spec->out_type == INLAY_F32;
+    const bool follows = route == INLAY_ROUTE_POOLED
+                             ? inlay_pools_addresses(work)
+                             : route != INLAY_ROUTE_GENERAL && work->spec->out_type == INLAY_F32;
     return follows && kernels->prefetches;
 }
 
@@ -126,17 +136,17 @@ static void choose_positions(struct inlay_position_plan *plan, const struct inla
                              const struct inlay_choices *choices)
 {
     const bool tries = choices->tries_source;
-    plan->source = work->spec->positions == NULL  ? INLAY_POSITIONS_ABSENT
-                   : route == INLAY_ROUTE_GENERAL ? INLAY_POSITIONS_FOUND
-                   : choices->computes || tries   ? INLAY_POSITIONS_COMPUTED
-                                                  : INLAY_POSITIONS_READ;
+    plan->source = work->spec->positions == NULL ? INLAY_POSITIONS_ABSENT
+                   : route != INLAY_ROUTE_FAST   ? INLAY_POSITIONS_FOUND
+                   : choices->computes || tries  ? INLAY_POSITIONS_COMPUTED
+                                                 : INLAY_POSITIONS_READ;
     /* A single sequence uses each position row once: there is no block to keep. */
     plan->block_tokens = plan->source == INLAY_POSITIONS_READ && parts->across_sequences < work->batch.sequences
                              ? inlay_max(work->spec->tuning->block_bytes / work->row_bytes, 1)
                              : SIZE_MAX;
     plan->by_sequence = computing->by_sequence;
     plan->fused = computing->fused;
-    /* A call that is timed as a whole and tries reading computes nothing. */
+    /* If the whole call is a trial of reading positions, it computes none. */
     plan->compute_tokens = !choices->chosen                               ? computing->compute_tokens
                            : tries && choices->whole && choices->computes ? SIZE_MAX
                                                                           : INLAY_PART_POSITIONS;
@@ -167,7 +177,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
         .either = computing.either,
         .part_bytes = tuned != NULL ? bytes / (plan->parts.across_positions * plan->parts.across_sequences) : 0,
     };
-    /* Timings taken while other stores are tried aren't valid for the usual ones. */
+    /* Don't tune prefetching during a store trial: its timings don't apply to the stores normally used. */
     if (tuned != NULL && !tuned->stores.others && !inlay_is_one_token(work))
         inlay_choose(&transfers->choices, &tuned->classes[computing.by_sequence], options);
     else

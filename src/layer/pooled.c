@@ -70,7 +70,8 @@ static size_t sum_rows(struct pooling *pooling, struct inlay_sequence sequence)
             continue;
         add_to_sum(tile, pooled > 0);
         tile->call.scale = inlay_pooled_factor(work, token, id);
-        inlay_tile_append(tile, inlay_row_place(work->tokens, row, 0), pooling->sum, pooling->sum);
+        inlay_tile_append(tile, inlay_row_place(work->tokens, row, 0), (struct inlay_terms){pooling->sum, NULL},
+                          pooling->sum);
         if (weighted || pooled == 0) /* a kernel call has a single factor */
             inlay_tile_run(tile);
         pooled++;

@@ -20,5 +20,6 @@ void inlay_plan_run(struct inlay_plan *plan, const inlay_executor *executor);
 
 /* The routes. Each computes one part by running kernels. */
 void inlay_run_fast(const struct inlay_part *part);
+void inlay_run_lookup(const struct inlay_part *part);
 void inlay_run_general(const struct inlay_part *part);
 void inlay_run_pooled(const struct inlay_part *part);

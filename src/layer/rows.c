@@ -138,26 +138,33 @@ size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t
     return next;
 }
 
-/* Writes zeros * scale + position with the kernel that computes all other rows, so signs and NaN match. */
-static void write_zeros(const struct inlay_kernels *kernels, float scale, const unsigned char *position,
-                        unsigned char *out, size_t columns)
+/* Writes zeros * scale + terms with the kernel that computes all other rows, so signs and NaN match. */
+static void write_zeros(const struct inlay_kernels *kernels, float scale, struct inlay_terms terms, unsigned char *out,
+                        size_t columns)
 {
     enum { COLUMNS = 256 };
     static const float zeros[COLUMNS];
-    for (size_t column = 0; column < columns; column += COLUMNS) {
-        const unsigned char *term = position != NULL ? position + column * sizeof(float) : NULL;
-        inlay_embed_floats(kernels, (const unsigned char *)zeros, term, out + column * sizeof(float), INLAY_F32,
-                           inlay_min(columns - column, COLUMNS), scale, false);
+    const unsigned char *row = (const unsigned char *)zeros;
+    struct inlay_embed_tile tile = inlay_floats_tile(&row, &out, 1, COLUMNS);
+    tile.scale = scale;
+    tile.positions = terms.position != NULL ? &terms.position : NULL;
+    tile.segments = terms.segment != NULL ? &terms.segment : NULL;
+    for (size_t left = columns; left > 0; left -= tile.columns) {
+        tile.columns = inlay_min(left, COLUMNS);
+        kernels->embed(&tile);
+        out += tile.columns * sizeof(float);
+        terms.position += terms.position != NULL ? tile.columns * sizeof(float) : 0;
+        terms.segment += terms.segment != NULL ? tile.columns * sizeof(float) : 0;
     }
 }
 
 void inlay_write_special_row(const struct inlay_kernels *kernels, enum inlay_row_kind kind, float scale,
-                             const unsigned char *position, unsigned char *out, size_t columns)
+                             struct inlay_terms terms, unsigned char *out, size_t columns)
 {
     if (kind == INLAY_BARE)
         memset(out, 0, columns * sizeof(float));
     else if (kind == INLAY_ZEROS)
-        write_zeros(kernels, scale, position, out, columns);
+        write_zeros(kernels, scale, terms, out, columns);
     else if (kind == INLAY_OUTSIDE)
         for (size_t column = 0; column < columns; column++)
             inlay_store_f32(out, column, -0.0f);

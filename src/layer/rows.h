@@ -68,7 +68,18 @@ void inlay_row_addresses(const struct inlay_work *work, size_t first, size_t n, 
    tokens. */
 size_t inlay_prefetch_tokens(const struct inlay_part *part, size_t token, size_t count, size_t prefetched, size_t end);
 
-/* Writes `columns` floats for a token without a row in the table: nothing for skipped ones; zeros * scale + position
-   for INLAY_ZEROS (`position` may be null). Runs kernels. */
+/* Adds a row of the segment table to the terms, in the layer's order. */
+static inline struct inlay_terms inlay_with_segment(const struct inlay_work *work, struct inlay_terms terms,
+                                                    size_t token, size_t column)
+{
+    const inlay_table *segments = work->spec->segments;
+    const unsigned char *row = inlay_row_place(segments, inlay_segment_of(work, token), column).row;
+    if (terms.position == NULL || work->spec->segments_first)
+        return (struct inlay_terms){row, terms.position};
+    return (struct inlay_terms){terms.position, row};
+}
+
+/* Writes `columns` floats for a token without a row in the table: nothing for skipped ones; zeros * scale + terms for
+   INLAY_ZEROS. Runs kernels. */
 void inlay_write_special_row(const struct inlay_kernels *kernels, enum inlay_row_kind kind, float scale,
-                             const unsigned char *position, unsigned char *out, size_t columns);
+                             struct inlay_terms terms, unsigned char *out, size_t columns);

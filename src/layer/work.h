@@ -163,6 +163,13 @@ static inline size_t inlay_position_within(const struct inlay_work *work, uint64
     return work->spec->clamp_positions && limit > 0 ? (size_t)limit - 1 : 0;
 }
 
+/* Returns the table of positions; null if there is none, or if none of its rows can be read. */
+static inline const inlay_table *inlay_position_table(const struct inlay_work *work)
+{
+    const inlay_table *table = work->spec->positions;
+    return table != NULL && (work->spec->sinusoid != NULL || table->rows > 0) ? table : NULL;
+}
+
 /* ---- Segments --------------------------------------------------------------------------------------------------- */
 
 /* Returns the row of a token in the segment table. */
@@ -172,4 +179,13 @@ static inline size_t inlay_segment_of(const struct inlay_work *work, size_t toke
     if (work->batch.segment_ids != NULL)
         segment = inlay_load_once((uint64_t)inlay_id_at(work->batch.segment_ids, work->batch.segment_id_type, token));
     return segment < work->spec->segments->rows ? (size_t)segment : 0;
+}
+
+/* Returns true if the terms of tokens are float32 rows that the kernel adds as it reads the tokens' rows. It adds two
+   terms to float32 rows only. */
+static inline bool inlay_terms_are_rows(const struct inlay_work *work)
+{
+    const inlay_table *positions = inlay_position_table(work), *segments = work->spec->segments;
+    return (positions == NULL || positions->type == INLAY_F32) && (segments == NULL || segments->type == INLAY_F32) &&
+           (work->tokens->type == INLAY_F32 || positions == NULL || segments == NULL);
 }

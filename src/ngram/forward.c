@@ -72,7 +72,8 @@ static void append_chunk(struct work *work, const struct inlay_ngram_chunk *chun
                 const uint64_t row = chunk->rows[i * chunk->call.rows_stride + t];
                 if (!zero_is_none || row != chunk->call.columns[i].offset) {
                     const inlay_table *own = gather->lookup.tables[chunk->call.columns[i].table];
-                    inlay_tile_append(work->tile, inlay_row_place(own, (size_t)row, work->column), out, out);
+                    inlay_tile_append(work->tile, inlay_row_place(own, (size_t)row, work->column),
+                                      (struct inlay_terms){out, NULL}, out);
                     found[t] = true;
                 } else if (!gather->sums) {
                     memset(out, 0, work->columns * element);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The float32 gather: the embed kernel for float32 tables. Copies the rows that a tile points to, scales them and adds
- * position rows. Written once over the vector operations of vec.h. Included by simd/kernels.h after simd/cast.h; no
- * intrinsics, no includes.
+ * The gather: the embed kernel for float32 tables. Copies the rows that a tile points to, scales them and adds position
+ * and segment rows. Written once, in terms of the vector operations of vec.h. Included by simd/kernels.h after
+ * simd/cast.h; no intrinsics, no includes.
  */
 
-/* The operations of a call and its output type. They are constants where embed_rows() is called, so each combination
-   gets its own loop. */
+/* The operations of a call and its output type. They are compile-time constants at every call of embed_rows(), so
+   each combination is specialized. */
 struct embed_terms {
-    bool scaled, positioned;
+    bool scaled, positioned, segmented;
     inlay_element_type type;
 };
 
@@ -18,44 +18,59 @@ VEC_INLINE size_t embed_bytes(struct embed_terms terms)
     return terms.type == INLAY_F32 ? 4 : 2;
 }
 
-VEC_INLINE vec embed_value(vec x, vec position, float scale, struct embed_terms terms)
+VEC_INLINE vec embed_value(vec x, vec position, vec segment, float scale, struct embed_terms terms)
 {
     if (terms.scaled)
         x = x * scale;
     if (terms.positioned)
         x = x + position;
+    if (terms.segmented)
+        x = x + segment;
     return x;
 }
 
-VEC_INLINE span embed_span_value(span x, span position, float scale, struct embed_terms terms)
+VEC_INLINE span embed_span_value(span x, span position, span segment, float scale, struct embed_terms terms)
 {
     if (terms.scaled)
         x = x * scale;
     if (terms.positioned)
         x = x + position;
+    if (terms.segmented)
+        x = x + segment;
     return x;
 }
 
-/* Ordinary stores of vectors or of spans, or streaming stores of vectors. */
+/* The addresses of a row's columns and of those added to it. Without a term, the row is in its place and the compiler
+   drops the unused load. */
+struct embed_from {
+    const unsigned char *row, *position, *segment;
+};
+
+VEC_INLINE struct embed_from embed_at(struct embed_from from, size_t bytes)
+{
+    return (struct embed_from){from.row + bytes, from.position + bytes, from.segment + bytes};
+}
+
+/* Ordinary stores of vectors or of spans (narrow vectors, see vec_ops.h), or streaming stores of vectors. */
 enum embed_stores { EMBED_VECTORS, EMBED_SPANS, EMBED_STREAM };
 
 /* Writes one cache line of columns, with its stores back to back. */
-VEC_INLINE void embed_line(const unsigned char *row, const unsigned char *position, unsigned char *out, float scale,
-                           struct embed_terms terms, enum embed_stores stores)
+VEC_INLINE void embed_line(struct embed_from from, unsigned char *out, float scale, struct embed_terms terms,
+                           enum embed_stores stores)
 {
     if (stores == EMBED_SPANS) {
         span line[INLAY_CACHE_LINE / SPAN_BYTES];
         for (size_t i = 0; i < INLAY_CACHE_LINE / SPAN_BYTES; i++) {
-            span position_span = span_load(position + i * SPAN_BYTES);
-            line[i] = embed_span_value(span_load(row + i * SPAN_BYTES), position_span, scale, terms);
+            const struct embed_from at = embed_at(from, i * SPAN_BYTES);
+            line[i] = embed_span_value(span_load(at.row), span_load(at.position), span_load(at.segment), scale, terms);
         }
         for (size_t i = 0; i < INLAY_CACHE_LINE / SPAN_BYTES; i++)
             span_store(out + i * SPAN_BYTES, line[i]);
     } else {
         vec line[2 * LINE_VECS];
         for (size_t i = 0; i < LINE_VECS * sizeof(float) / embed_bytes(terms); i++) {
-            vec position_vec = vec_load(position + i * VEC_BYTES);
-            line[i] = embed_value(vec_load(row + i * VEC_BYTES), position_vec, scale, terms);
+            const struct embed_from at = embed_at(from, i * VEC_BYTES);
+            line[i] = embed_value(vec_load(at.row), vec_load(at.position), vec_load(at.segment), scale, terms);
         }
         if (terms.type != INLAY_F32)
             cast_line(line, terms.type);
@@ -87,48 +102,52 @@ VEC_INLINE void embed_store(unsigned char *out, vec x, size_t n, inlay_element_t
         n < VEC_LEN ? vec_store_halves_n(out, cast_half(x, type), n) : vec_store_halves(out, cast_half(x, type));
 }
 
-/* Writes any number of columns to any address with ordinary stores. Offsets are bytes of the output; the input is
-   `wide` times as large. */
-VEC_INLINE void embed_cached(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                             size_t columns, float scale, struct embed_terms terms, enum embed_stores stores,
-                             struct embed_ahead ahead)
+/* Writes any number of columns to any address with ordinary stores. Offsets are in bytes of output; input offsets are
+   `wide` times that. */
+VEC_INLINE void embed_cached(struct embed_from from, unsigned char *out, size_t columns, float scale,
+                             struct embed_terms terms, enum embed_stores stores, struct embed_ahead ahead)
 {
     const size_t element = embed_bytes(terms), wide = sizeof(float) / element, bytes = columns * element;
     size_t at = 0;
     for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
         embed_prefetch(ahead, at * wide);
-        embed_line(row + at * wide, position + at * wide, out + at, scale, terms, stores);
+        embed_line(embed_at(from, at * wide), out + at, scale, terms, stores);
     }
     for (; at + VEC_LEN * element <= bytes; at += VEC_LEN * element) {
-        vec value = embed_value(vec_load(row + at * wide), vec_load(position + at * wide), scale, terms);
+        const struct embed_from f = embed_at(from, at * wide);
+        vec value = embed_value(vec_load(f.row), vec_load(f.position), vec_load(f.segment), scale, terms);
         embed_store(out + at, value, VEC_LEN, terms.type);
     }
-    /* A masked store of a whole vector would touch the next line and wait for the streamed store to it. */
+    /* Use a span if it fits: a masked store of a whole vector would reach into the next cache line and stall on the
+       streaming store to that line. */
     if (SPAN_LEN < VEC_LEN && wide == 1 && at + SPAN_BYTES <= bytes) {
-        span value = span_load(row + at);
-        span_store(out + at, embed_span_value(value, span_load(position + at), scale, terms));
+        const struct embed_from f = embed_at(from, at);
+        span_store(out + at,
+                   embed_span_value(span_load(f.row), span_load(f.position), span_load(f.segment), scale, terms));
         at += SPAN_BYTES;
     }
     if (at < bytes) {
         size_t n = (bytes - at) / element;
-        vec value = vec_load_n(row + at * wide, n), position_vec = vec_load_n(position + at * wide, n);
-        embed_store(out + at, embed_value(value, position_vec, scale, terms), n, terms.type);
+        const struct embed_from f = embed_at(from, at * wide);
+        vec value =
+            embed_value(vec_load_n(f.row, n), vec_load_n(f.position, n), vec_load_n(f.segment, n), scale, terms);
+        embed_store(out + at, value, n, terms.type);
     }
 }
 
 /*
- * Cache lines of the output that two rows share. The end of the first row is kept here until the next row completes the
- * line. A complete line is streamed EMBED_HELD_LINES - 1 lines later. Streaming it at once means loading it in wider
- * vectors than it was stored in. That load would wait for those stores to leave the store queue, and so for everything
- * streamed before them to reach memory. (0.75x the time with rows of 288 bytes, Zen 4.)
+ * Cache lines of the output that two rows share. The tail of the first row is kept here until the next row completes
+ * the line. A complete line is streamed EMBED_HELD_LINES - 1 lines later. Streaming it at once would reload it with
+ * wider vectors than it was stored with, so store forwarding would fail: the load would wait for those stores, and so
+ * for all earlier streaming stores, to reach memory. Delaying takes 0.75x the time for rows of 288 bytes (Zen 4).
  */
 enum { EMBED_HELD_LINES = 16 };
 
 struct embed_held {
     _Alignas(INLAY_CACHE_LINE) unsigned char line[EMBED_HELD_LINES][INLAY_CACHE_LINE];
     unsigned char *out[EMBED_HELD_LINES]; /* destination of each line */
-    size_t streamed, full;                /* counts of lines streamed and completed; `line` is a ring */
-    unsigned char *end;                   /* end, in the output, of the incomplete line's columns; null: none */
+    size_t streamed, full;                /* counts of lines streamed and completed; `line` is a ring buffer */
+    unsigned char *end;                   /* output address just past the columns held so far; null: none */
 };
 
 VEC_INLINE void embed_stream_oldest(struct embed_held *held)
@@ -148,21 +167,20 @@ VEC_INLINE void embed_release(struct embed_held *held)
 }
 
 /*
- * Writes the whole cache lines of `out` with streaming stores. The end of a row that leaves its line incomplete is held
- * until the next row completes the line. A first, partial line that continues no held line is written with ordinary
- * stores. A line that is partly streamed and partly stored pays for both, and one whose stores are not back to back is
- * up to 1.4x slower.
+ * Writes the whole cache lines of `out` with streaming stores. A row's tail that only partly fills a cache line is held
+ * until the next row completes the line. If a row starts within a line and no held line precedes it, that part is
+ * written with ordinary stores. A line written with both kinds of stores costs as much as both, and one whose streaming
+ * stores are interleaved with others takes up to 1.4x the time.
  */
-VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *position, unsigned char *out,
-                               size_t columns, float scale, struct embed_terms terms, struct embed_held *held,
-                               struct embed_ahead ahead)
+VEC_INLINE void embed_streamed(struct embed_from from, unsigned char *out, size_t columns, float scale,
+                               struct embed_terms terms, struct embed_held *held, struct embed_ahead ahead)
 {
     const size_t element = embed_bytes(terms), wide = sizeof(float) / element, bytes = columns * element;
     const size_t head = vec_columns_before_line(out, element, columns), head_bytes = head * element;
     if (head > 0 && held->end == out) {
         const size_t at = held->full % EMBED_HELD_LINES;
         const size_t filled = (size_t)(out - held->out[at]);
-        embed_cached(row, position, held->line[at] + filled, head, scale, terms, EMBED_VECTORS, embed_alone);
+        embed_cached(from, held->line[at] + filled, head, scale, terms, EMBED_VECTORS, embed_alone);
         held->end += head_bytes;
         if (filled + head_bytes == INLAY_CACHE_LINE) {
             held->end = NULL;
@@ -171,25 +189,24 @@ VEC_INLINE void embed_streamed(const unsigned char *row, const unsigned char *po
                 embed_stream_oldest(held);
         }
     } else if (head > 0) {
-        embed_cached(row, position, out, head, scale, terms, EMBED_VECTORS, embed_alone);
+        embed_cached(from, out, head, scale, terms, EMBED_VECTORS, embed_alone);
     }
     size_t at = head_bytes;
     for (; at + INLAY_CACHE_LINE <= bytes; at += INLAY_CACHE_LINE) {
         embed_prefetch(ahead, at * wide);
-        embed_line(row + at * wide, position + at * wide, out + at, scale, terms, EMBED_STREAM);
+        embed_line(embed_at(from, at * wide), out + at, scale, terms, EMBED_STREAM);
     }
     if (at < bytes) {
         embed_release(held);
         const size_t next = held->full % EMBED_HELD_LINES;
-        embed_cached(row + at * wide, position + at * wide, held->line[next], (bytes - at) / element, scale, terms,
-                     EMBED_VECTORS, embed_alone);
+        embed_cached(embed_at(from, at * wide), held->line[next], (bytes - at) / element, scale, terms, EMBED_VECTORS,
+                     embed_alone);
         held->out[next] = out + at;
         held->end = out + bytes;
     }
 }
 
-/* Without positions, the row is passed in their place and the compiler drops the unused load. The tile is copied
-   because any store could alias the caller's. */
+/* The tile is copied to a local, since byte stores could alias the caller's struct. */
 VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_terms terms)
 {
     const struct inlay_embed_tile tile = *callers;
@@ -198,9 +215,11 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
     held.streamed = held.full = 0;
     held.end = NULL;
     for (size_t i = 0; i < tile.count; i++) {
-        const unsigned char *row = tile.rows[i], *position = terms.positioned ? tile.positions[i] : row;
+        const unsigned char *row = tile.rows[i];
+        const struct embed_from from = {row, terms.positioned ? tile.positions[i] : row,
+                                        terms.segmented ? tile.segments[i] : row};
         unsigned char *out = tile.out[i];
-        /* Elements at odd addresses never fill a line. */
+        /* Misaligned elements straddle cache lines, so no line consists of whole elements. */
         const bool stream = VEC_STREAMS && tile.stream && (uintptr_t)out % embed_bytes(terms) == 0;
         /* For 16-bit outputs the layer prefetches instead. */
         const bool prefetches = terms.type == INLAY_F32 && tile.next != NULL;
@@ -210,18 +229,19 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
             ahead.row = NULL;
         }
         if (stream)
-            embed_streamed(row, position, out, tile.columns, tile.scale, terms, &held, ahead);
+            embed_streamed(from, out, tile.columns, tile.scale, terms, &held, ahead);
         else if (narrow_transfers)
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_SPANS, ahead);
+            embed_cached(from, out, tile.columns, tile.scale, terms, EMBED_SPANS, ahead);
         else
-            embed_cached(row, position, out, tile.columns, tile.scale, terms, EMBED_VECTORS, ahead);
+            embed_cached(from, out, tile.columns, tile.scale, terms, EMBED_VECTORS, ahead);
     }
     while (held.streamed < held.full)
         embed_stream_oldest(&held);
     embed_release(&held);
 }
 
-/* Copies rows of 16-bit elements as floats, two at a time. An odd last one is copied separately. */
+/* Copies rows of 16-bit elements unconverted, each pair as one 32-bit lane. An odd last element is copied separately.
+ */
 static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
 {
     struct inlay_embed_tile floats = *tile;
@@ -232,10 +252,14 @@ static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
         memcpy(tile->out[i] + last, tile->rows[i] + last, 2);
 }
 
-/* Not inlined: compilers allocate registers worse if this shares a function with the float32 loops. */
+/* Not inlined: register allocation suffers if this shares a function with the float32 loops. */
 static __attribute__((noinline)) void NAME(embed_f32_halves)(const struct inlay_embed_tile *tile)
 {
-    if (tile->out_type == INLAY_F16 && tile->positions != NULL)
+    if (tile->out_type == INLAY_F16 && tile->segments != NULL)
+        embed_rows(tile, (struct embed_terms){true, true, true, INLAY_F16});
+    else if (tile->segments != NULL)
+        embed_rows(tile, (struct embed_terms){true, true, true, INLAY_BF16});
+    else if (tile->out_type == INLAY_F16 && tile->positions != NULL)
         embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true, .type = INLAY_F16});
     else if (tile->out_type == INLAY_F16)
         embed_rows(tile, (struct embed_terms){.scaled = true, .type = INLAY_F16});
@@ -249,6 +273,8 @@ static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
 {
     if (tile->out_type != INLAY_F32)
         NAME(embed_f32_halves)(tile);
+    else if (tile->segments != NULL)
+        embed_rows(tile, (struct embed_terms){true, true, true, INLAY_F32});
     else if (tile->positions != NULL)
         embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true, .type = INLAY_F32});
     else if (tile->scale != 1)

@@ -50,6 +50,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *tra
     tile->call.zeros = inlay_has_zeros(table) ? tile->zeros : NULL;
     tile->call.group = table->group;
     tile->call.positions = positioned ? tile->positions : NULL;
+    tile->call.segments = NULL;
     tile->call.columns = columns;
     tile->call.scale = scale;
     tile->call.stream = transfers->stream;
@@ -85,6 +86,7 @@ static void run_block(struct inlay_tile *tile, size_t begin, size_t count, size_
     tile->call.zeros = tile->call.zeros != NULL ? tile->zeros + begin : NULL;
     tile->call.zero_at = tile->zero_at + begin;
     tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
+    tile->call.segments = tile->call.segments != NULL ? tile->segments + begin : NULL;
     tile->call.out = tile->out + begin;
     tile->call.next = ahead > 0 ? next + ahead : NULL;
     tile->call.by_line = tile->strategy->by_line;

@@ -17,6 +17,12 @@ enum { INLAY_TILE_TOKENS = 2 * INLAY_BLOCK_ROWS };
 enum { INLAY_SUM_BYTES = 16 * 1024, INLAY_SUM_FLOATS = INLAY_SUM_BYTES / 4, INLAY_COLUMN_STEP = 256 };
 _Static_assert(INLAY_SUM_FLOATS % INLAY_COLUMN_STEP == 0, "long rows are split at multiples of INLAY_COLUMN_STEP");
 
+/* float32 rows to add to a row; null: none. The kernel adds `position` first; if segments come first, they are swapped.
+   There is no segment without a position. */
+struct inlay_terms {
+    const unsigned char *position, *segment;
+};
+
 struct inlay_tile {
     struct inlay_embed_tile call; /* the kernel's argument; points to the arrays below */
     void (*kernel)(const struct inlay_embed_tile *tile);
@@ -32,11 +38,12 @@ struct inlay_tile {
     const unsigned char *zeros[INLAY_TILE_TOKENS];
     size_t zero_at[INLAY_TILE_TOKENS];
     const unsigned char *positions[INLAY_TILE_TOKENS];
+    const unsigned char *segments[INLAY_TILE_TOKENS];
     unsigned char *out[INLAY_TILE_TOKENS];
 };
 
 /* Initializes an empty tile for rows table[id] * scale, `columns` of each, plus positions[i] if `positioned`, written
-   as `out_type`. */
+   as `out_type`. Set call.segments to add segments[i] too. */
 void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *transfers, struct inlay_part_timer *timer,
                       const inlay_table *table, float scale, size_t columns, bool positioned,
                       inlay_element_type out_type);
@@ -69,7 +76,7 @@ static inline size_t inlay_block_rows(const struct inlay_strategy *strategy, siz
 }
 
 /* Appends a row; calls inlay_tile_next() if that fills the block. */
-static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_place row, const unsigned char *position,
+static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_place row, struct inlay_terms terms,
                                      unsigned char *out)
 {
     const size_t i = tile->begin + tile->count++;
@@ -77,7 +84,8 @@ static inline void inlay_tile_append(struct inlay_tile *tile, struct inlay_row_p
     tile->scales[i] = row.scales;
     tile->zeros[i] = row.zeros;
     tile->zero_at[i] = row.zero_at;
-    tile->positions[i] = position;
+    tile->positions[i] = terms.position;
+    tile->segments[i] = terms.segment;
     tile->out[i] = out;
     if (tile->count == tile->block)
         inlay_tile_next(tile);

@@ -106,10 +106,12 @@ static inlay_status add_positions(const struct shape *shape, const struct inputs
 }
 
 static inlay_status forward(const struct shape *shape, const struct inputs *in, const inlay_table *positions,
-                            const inlay_sinusoid *sinusoid, size_t cached, unsigned char *out)
+                            const inlay_table *segments, const inlay_sinusoid *sinusoid, size_t cached,
+                            unsigned char *out)
 {
     inlay_layer_spec spec = inlay_layer_spec_default(&in->table);
     spec.positions = positions;
+    spec.segments = segments;
     spec.sinusoid = sinusoid;
     spec.cached_positions = cached;
     spec.scale = in->scale;
@@ -125,12 +127,21 @@ static inlay_status forward(const struct shape *shape, const struct inputs *in, 
 
 static inlay_status forward_plain(const struct shape *shape, const struct inputs *in, unsigned char *out)
 {
-    return forward(shape, in, NULL, NULL, 0, out);
+    return forward(shape, in, NULL, NULL, NULL, 0, out);
 }
 
 static inlay_status forward_learned(const struct shape *shape, const struct inputs *in, unsigned char *out)
 {
-    return forward(shape, in, &in->positions, NULL, 0, out);
+    return forward(shape, in, &in->positions, NULL, NULL, 0, out);
+}
+
+/* The last position row is the segment of all tokens. */
+static inlay_status forward_segmented(const struct shape *shape, const struct inputs *in, unsigned char *out)
+{
+    const inlay_table *positions = &in->positions;
+    const size_t last = (positions->rows - 1) * positions->stride_bytes;
+    inlay_table segments = inlay_table_f32((const unsigned char *)positions->data + last, 1, positions->dim);
+    return forward(shape, in, positions, &segments, NULL, 0, out);
 }
 
 static const struct operation {
@@ -144,6 +155,7 @@ static const struct operation {
     {"add_positions", add_positions, true},
     {"forward without positions", forward_plain, false},
     {"forward with learned positions", forward_learned, true},
+    {"forward with positions and segments", forward_segmented, true},
 };
 
 static unsigned char *place_out(struct arena *arena, const struct shape *shape, const struct inputs *in)

@@ -22,7 +22,7 @@ struct planned {
     size_t sequences, length, dim, rows;
     int64_t start;
     inlay_element_type type;
-    bool sinusoid, streamed, normed;
+    bool sinusoid, streamed, normed, segmented;
     const char *scalar; /* null, or the text on the scalar ISA, which doesn't prefetch */
 };
 
@@ -31,18 +31,22 @@ static const struct planned plans[] = {
     {"positions: read", 2, 8, 512, 1000, .sinusoid = true},
     {"positions: computed: not all", 2, 8, 512, 1000, .start = 10, .sinusoid = true},
     {"positions: found", 2, 8, 512, 1000, .start = 10, .sinusoid = true, .normed = true},
-    {"route:     general path: a norm", 2, 8, 512, 1000, .normed = true},
+    {"route:     general path: a norm", 2, 8, 512, 1000, .normed = true, .segmented = true},
+    {"route:     lookup path: token-type embeddings", 2, 8, 512, 1000, .type = INLAY_F16, .segmented = true},
+    {"route:     general path: quantized rows", 2, 8, 512, 1000, .type = INLAY_F16, .sinusoid = true,
+     .segmented = true},
     {"stores:    cached: the output is no larger", 2, 8, 512, 1000, .type = INLAY_F32},
     {"stores:    non-temporal: the output is larger", 64, 1024, 512, 1000, .type = INLAY_F32},
     {"stores:    non-temporal: the output is larger", 4096, 1024, 8, 1000, .type = INLAY_F32},
     {"stores:    non-temporal: the output is larger", 1024, 1024, 66, 1000, .type = INLAY_F32},
     {"stores:    non-temporal: the output is larger", 256, 1024, 258, 1000, .type = INLAY_F32},
-    {"stores:    non-temporal: the caller chose", 2, 8, 66, 1000, .streamed = true},
+    {"stores:    non-temporal: chosen by the caller", 2, 8, 66, 1000, .streamed = true},
     {"prefetch:  none: there is one token", 1, 1, 512, 1000, .type = INLAY_F32},
     {"prefetch:  none: there is one token", 1, 1, 512, 1000, .start = 16, .sinusoid = true},
     {"prefetch:  to L1, the first lines of 16 rows", 2, 8, 512, 1000, .type = INLAY_F32},
     {"prefetch:  to L1, the first lines of 16 rows", 2, 8, 4096, 1 << 17, .type = INLAY_F32},
     {LINE_AHEAD_8, 2, 8, 512, 1000, .type = INLAY_F16, .scalar = BLOCKS},
+    {LINE_AHEAD_8, 2, 8, 512, 1000, .type = INLAY_F16, .scalar = BLOCKS, .segmented = true},
     {"prefetch:  to L2, blocks of rows", 64, 1024, 512, 1000, .normed = true},
     {LINE_AHEAD_8, 2, 8, 512, 1 << 20, .type = INLAY_F32, .scalar = BLOCKS}, /* short rows of a table larger than any
                                                                             cache */
@@ -59,7 +63,7 @@ static const struct planned plans[] = {
 static const char *said_here(const struct planned *plan)
 {
     if (strncmp(tested->name, "avx", 3) != 0 && strncmp(plan->says, "stores:", 7) == 0)
-        return "stores:    cached: this ISA has no others\n";
+        return "stores:    cached: this ISA has no non-temporal stores\n";
     return strcmp(tested->name, "scalar") == 0 && plan->scalar != NULL ? plan->scalar : plan->says;
 }
 
@@ -76,6 +80,7 @@ START_TEST(each_decision_has_its_reason)
         .size = sizeof tuning, .stream_bytes = MIB, .compute_bytes = SIZE_MAX, .block_bytes = 12 * 1024};
     const inlay_table tokens =
         inlay_table_view(type, table, plan->rows, plan->dim, inlay_table_row_bytes(type, plan->dim));
+    const inlay_table segments = inlay_table_f32(table, 2, plan->dim);
     const inlay_sinusoid_spec frequencies = inlay_sinusoid_spec_default(plan->dim);
     inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
     inlay_sinusoid *sinusoid = NULL;
@@ -83,6 +88,7 @@ START_TEST(each_decision_has_its_reason)
     if (plan->sinusoid)
         ck_assert_int_eq(inlay_sinusoid_create(&frequencies, NULL, &sinusoid), INLAY_OK);
     spec.sinusoid = sinusoid;
+    spec.segments = plan->segmented ? &segments : NULL;
     spec.cached_positions = plan->sinusoid ? 16 : INLAY_CACHED_POSITIONS_DEFAULT;
     spec.tuning = &tuning;
     spec.norm = plan->normed ? INLAY_NORM_RMS : INLAY_NORM_NONE;
@@ -188,9 +194,9 @@ START_TEST(parts_have_their_reason)
         const char *says;
     } cases[] = {
         {NULL, LENGTH, INLAY_POOLING_NONE, "parts:     1: there is no executor\n"},
-        {&executor, 8, INLAY_POOLING_NONE, "parts:     1: there is no work for a second thread\n"},
-        {&executor, LENGTH, INLAY_POOLING_NONE, "(4 along positions, 1 along sequences): positions are cut first"},
-        {&executor, LENGTH, INLAY_POOLING_SUM, "(1 along positions, 2 along sequences): a sequence is computed as a"},
+        {&executor, 8, INLAY_POOLING_NONE, "parts:     1: too little work for a second thread\n"},
+        {&executor, LENGTH, INLAY_POOLING_NONE, "(4 along positions, 1 along sequences): positions are split first"},
+        {&executor, LENGTH, INLAY_POOLING_SUM, "(1 along positions, 2 along sequences): a sequence cannot be split"},
     };
     const inlay_table tokens = inlay_table_f32(rows, 4, WIDTH);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

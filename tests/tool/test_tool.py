@@ -351,7 +351,7 @@ def test_explain():
     keys = ["isa:", "route:", "positions:", "post-ops:", "stores:", "prefetch:", "parts:"]
     learned = os.path.abspath("learned.npy")
     harness.write(learned, harness.table([[0.0] * 4] * 9))
-    stores = "both kinds of stores are timed" if isas()[0].startswith("avx") else "no others"
+    stores = "self-tuning times both kinds of stores" if isas()[0].startswith("avx") else "no non-temporal stores"
     cases = {(): "fast path", ("--positions", "none"): "none", ("--positions", f"learned:{learned}"): "learned",
              ("--scale", "sqrt", "--start", "7"): "computed", ("--length", "300000"): stores,
              ("--length", "30000", "--threads", "2"): "parts"}
