@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The backend interface of ggml: a registry with one device, an accelerator that uses the CPU's buffers. Struct layouts
- * and the API version come from the header this is compiled with; ggml refuses to load a backend of another version. No
- * computation here.
+ * and the API version come from the header this is compiled with; ggml refuses to load a backend of another version.
+ * This file computes nothing.
  */
 #ifdef INLAY_GGML_SOURCE
 #include <ggml-backend-impl.h>
@@ -20,7 +20,7 @@
 
 /* Options in the environment variable GGML_INLAY, comma-separated. */
 static struct {
-    bool off; /* provide no device */
+    bool off; /* don't provide a device */
     bool log; /* each backend counts its work and logs it when freed */
     bool all; /* also gather from tables that are not weights, e.g. in ggml's tests */
 } options;
@@ -201,7 +201,7 @@ static void read_options(void)
         else if (length == 3 && memcmp(text, "all", 3) == 0)
             options.all = true;
         else
-            inlay_ggml_log(GGML_LOG_LEVEL_WARN, "GGML_INLAY knows off, log and all, but not \"%.*s\"", length, text);
+            inlay_ggml_log(GGML_LOG_LEVEL_WARN, "GGML_INLAY accepts off, log and all, not \"%.*s\"", length, text);
         text += length;
         text += *text == ',';
     }
@@ -226,7 +226,7 @@ ggml_backend_reg_t ggml_backend_init(void)
     inlay_init();
     if (!inlay_ggml_operations_start()) {
         inlay_ggml_log(GGML_LOG_LEVEL_ERROR,
-                       "the operations of this ggml are not those that the backend was built for");
+                       "the operations of this ggml differ from those that the backend was built for");
         options.off = true;
     }
     snprintf(description, sizeof description, "inlay %s, %s", inlay_version(), inlay_isa());

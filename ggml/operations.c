@@ -14,8 +14,8 @@
 /* The element type for each ggml type; 0: left to ggml. */
 static inlay_element_type elements[GGML_TYPE_COUNT];
 
-/* True if the operations of the loaded ggml match the header. The API version does not guarantee it: a new operation in
-   the middle of the enum shifts the others. */
+/* Returns true if the operations of the loaded ggml match the header. The API version doesn't guarantee that: a new
+   operation in the middle of the enum shifts the others. */
 static bool knows_operations(void)
 {
     static const struct {
@@ -48,9 +48,9 @@ bool inlay_ggml_operations_start(void)
     return true;
 }
 
-/* Set once a SCALE was computed on its own. In such programs, graphs have nodes of other backends between a gather and
-   its SCALE, so accepting the SCALE would split a graph in two more places. From then on every SCALE is left to
-   ggml. */
+/* Set once a SCALE was computed on its own. Graphs of such programs have nodes of other backends between a gather and
+   its SCALE, so accepting the SCALE would split a graph in two more places. From then on every SCALE is left to ggml.
+ */
 static atomic_bool scales_apart;
 
 /* Returns a tensor's buffer. A view has none of its own before it is allocated. */
@@ -59,21 +59,21 @@ static ggml_backend_buffer_t buffer_of(const struct ggml_tensor *tensor)
     return tensor->view_src != NULL ? tensor->view_src->buffer : tensor->buffer;
 }
 
-/* True if a tensor is in CPU memory in ggml's own layout, or not allocated yet. */
+/* Returns true if a tensor is in CPU memory in ggml's own layout, or not allocated yet. */
 static bool on_host(const struct ggml_tensor *tensor)
 {
     ggml_backend_buffer_t buffer = buffer_of(tensor);
     return buffer == NULL || ggml_backend_buffer_is_host(buffer);
 }
 
-/* True if a tensor is one float32 matrix. Its rows need not be contiguous. */
+/* Returns true if a tensor is one float32 matrix. Its rows need not be contiguous. */
 static bool is_rows(const struct ggml_tensor *tensor)
 {
     return tensor->type == GGML_TYPE_F32 && tensor->nb[0] == sizeof(float) && tensor->ne[2] == 1 &&
            tensor->ne[3] == 1 && on_host(tensor);
 }
 
-/* True if inlay_gather() can run a node: one matrix and a list of ids. */
+/* Returns true if inlay_gather() can run a node: one matrix and a list of ids. */
 static bool is_gather(const struct ggml_tensor *node)
 {
     const struct ggml_tensor *table = node->src[0], *ids = node->src[1];
@@ -83,7 +83,7 @@ static bool is_gather(const struct ggml_tensor *node)
            node->ne[0] == table->ne[0] && node->ne[1] == ids->ne[0];
 }
 
-/* Returns the gather whose rows a node reads, directly or through reshapes; null: none. */
+/* Returns the gather whose rows a node reads, directly or through reshapes, or null. */
 static const struct ggml_tensor *gather_before(const struct ggml_tensor *node)
 {
     const struct ggml_tensor *from = node->src[0];
@@ -92,7 +92,7 @@ static const struct ggml_tensor *gather_before(const struct ggml_tensor *node)
     return is_gather(from) ? from : NULL;
 }
 
-/* True if a node multiplies gathered rows by a number and adds nothing. */
+/* Returns true if a node multiplies gathered rows by a number and adds nothing. */
 static bool is_scale(const struct ggml_tensor *node)
 {
     float bias;
@@ -103,14 +103,15 @@ static bool is_scale(const struct ggml_tensor *node)
            ggml_is_contiguous(node->src[0]);
 }
 
-/* True if a node only changes the shape of a tensor. */
+/* Returns true if a node only changes the shape of a tensor. */
 static bool is_view(const struct ggml_tensor *node)
 {
     return node->op == GGML_OP_NONE || node->op == GGML_OP_RESHAPE || node->op == GGML_OP_VIEW ||
            node->op == GGML_OP_PERMUTE || node->op == GGML_OP_TRANSPOSE;
 }
 
-/* True if a node needs no work. Graphs also contain branches not taken, whose ids were never written. */
+/* Returns true if a node requires no work. Graphs also contain branches that aren't taken; their ids were never
+   written. */
 static bool is_skipped(const struct ggml_tensor *node)
 {
     return is_view(node) || ggml_is_empty(node) || (node->flags & GGML_TENSOR_FLAG_COMPUTE) == 0;
@@ -200,7 +201,7 @@ static inlay_status compute_scale(struct inlay_ggml_state *state, const struct g
     return status;
 }
 
-/* Computes the node at *at. If it was fused with a SCALE, moves *at to that. */
+/* Computes the node at *at. If it was fused with a SCALE, moves *at to that SCALE. */
 static inlay_status compute_node(struct inlay_ggml_state *state, struct ggml_cgraph *graph, int *at)
 {
     const struct ggml_tensor *const node = ggml_graph_node(graph, *at);

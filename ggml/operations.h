@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ggml operations that the backend takes: GET_ROWS of weights, and SCALE of what it gathers. ggml asks when it
- * divides a graph among backends. Nodes are checked again when they are computed, since a program may give a backend
+ * The ggml operations that the backend takes: GET_ROWS of weights, and SCALE of gathered rows. ggml asks for them when
+ * it divides a graph among backends. Nodes are checked again when they are computed, since a program may give a backend
  * any graph.
  */
 #pragma once
@@ -16,9 +16,9 @@
 /** State for computing graphs: one per llama.cpp context, used by one thread at a time. */
 struct inlay_ggml_state {
     struct inlay_ggml_pool pool;
-    inlay_file_reader reader; /**< detects rows that come from disk: weights are mapped */
+    inlay_file_reader reader; /**< detects rows read from disk, since weights are mapped */
     size_t threads;           /**< maximum per call, >= 1 */
-    bool counts;              /**< time graphs and log the counts */
+    bool counts;              /**< time graphs and log these counts */
     uint64_t calls;           /**< number of gathers */
     uint64_t fused;           /**< gathers that also scaled their rows */
     uint64_t rows;            /**< rows written */

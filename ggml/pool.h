@@ -7,7 +7,7 @@
 
 #include <inlay/inlay.h>
 
-/** Threads of one backend. All zeros: none yet. */
+/** Threads of one backend. All zeros: none started yet. */
 struct inlay_ggml_pool {
     void *threads; /**< pthreadpool_t; null: not started yet */
     size_t count;  /**< threads, including the caller's */
