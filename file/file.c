@@ -44,8 +44,7 @@ static bool check_part(const struct inlay_catalog *catalog, const char *path, si
     int64_t count = integer_of(inlay_catalog_last_value(catalog, "split.count"));
     if (parts == 1 && count > 1)
         return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, path, "split.count",
-                               "it is one of %lld parts, and its name does not give those of the others",
-                               (long long)count);
+                               "it is one of %lld parts, but its name does not identify the others", (long long)count);
     if (parts > 1 && (number != (int64_t)part || count != (int64_t)parts))
         return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_MISSING, path, "split.no",
                                "its split.no is %lld and its split.count is %lld, but its name says part %zu of %zu",

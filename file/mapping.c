@@ -66,8 +66,7 @@ static bool copy(int file, const char *path, unsigned char *range, size_t size, 
         const size_t step = size - done < (size_t)1 << 30 ? size - done : (size_t)1 << 30;
         const ssize_t got = pread(file, range + done, step, (off_t)done);
         if (got == 0)
-            return inlay_file_fail(error, INLAY_FILE_ERROR_TRUNCATED, path, NULL,
-                                   "it became shorter while it was read");
+            return inlay_file_fail(error, INLAY_FILE_ERROR_TRUNCATED, path, NULL, "it was truncated while being read");
         if (got < 0 && errno != EINTR)
             return inlay_file_fail_system(error, path, "cannot read it");
         done += got > 0 ? (size_t)got : 0;

@@ -85,8 +85,8 @@ struct split {
     size_t prefix; /* bytes before it */
 };
 
-/* Returns true if a name with that end, ".gguf" or ".safetensors", is that of a part of a model: it ends with correctly
-   formatted numbers. */
+/* Returns true if a name with this extension, ".gguf" or ".safetensors", is the name of a part of a model, i.e. ends
+   with correctly formatted numbers. */
 static bool read_split(const char *name, const char *extension, struct split *split)
 {
     char written[64];

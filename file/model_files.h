@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the files of a model, and opens them so callers can query which files were read.
+ * Finds the files of a model, and records which files were opened, so callers can query them.
  */
 #pragma once
 

@@ -11,7 +11,7 @@
 /* Returns true if a struct that begins with its size has all `known` bytes of this version, and zeros after them. */
 static inline bool inlay_options_known(const void *options, size_t known)
 {
-    /* A size beyond this is garbage rather than a later version, and reading so far might fault. */
+    /* A larger size is garbage rather than a later version, and reading that far might fault. */
     const size_t plausible = 1024;
     size_t size;
     memcpy(&size, options, sizeof size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tensors with scales and zero points. safetensors keeps scales in separate tensors next to the rows; ggml's types have
- * them within the rows. No scale is ever assumed: int8 and FP8 rows without one are errors, and so is a tensor of the
- * same module that looks like a scale or zero point but isn't supported.
+ * them within the rows. No scale is ever assumed. Rows of int8 or FP8 without one are an error, as is a tensor of the
+ * same module that looks like an unsupported scale or zero point.
  *
  * compressed-tensors writes int8 and FP8 unchanged. It packs 4- and 8-bit numbers, with half of their range added, into
  * int32 from the lowest bits on; as little-endian bytes these are the rows of a grouped type. Its zero points are
@@ -203,7 +203,7 @@ static bool is_single(const inlay_file_tensor *tensor)
 
 /* ---- Scales of rows and of the table ---------------------------------------------------------------------------- */
 
-/* Takes the scales of a piece, or of the whole table. */
+/* Uses the scales of a piece, or of the whole table. */
 static bool take_scales(struct inlay_piece *piece, const inlay_file_tensor *scales)
 {
     inlay_table *view = &piece->table.view;
@@ -248,7 +248,7 @@ static bool set_group(struct inlay_piece *piece, const inlay_file_tensor *scales
     const size_t columns = view->dim / (size_t)groups, power = columns & (~columns + 1);
     if (power < 32)
         return inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, scales->path, scales->name,
-                               "it has groups of %zu columns, not of a multiple of 32", columns);
+                               "it has groups of %zu columns, which must be a multiple of 32", columns);
     view->group = power < 128 ? (uint32_t)power : 128;
     *grid = (struct grid){(size_t)groups, columns / view->group, is_single(scales) && view->rows != 1};
     return true;
@@ -313,7 +313,7 @@ static bool take_zeros(struct inlay_piece *piece, const inlay_file_tensor *zeros
     return true;
 }
 
-/* Takes the scales of groups, and zero points if any. */
+/* Uses the scales of groups, and zero points if any. */
 static bool take_groups(struct inlay_piece *piece, const inlay_file_tensor *scales, const inlay_file_tensor *zeros,
                         size_t bits)
 {
@@ -356,7 +356,7 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
     const size_t bits = words == columns / 8 + (columns % 8 > 0) ? 4 : 8;
     if (columns == 0 || columns / 8 > words || (bits == 8 && words != columns / 4 + (columns % 4 > 0)))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, shape,
-                    "it is not the shape of the packed rows, in numbers of 4 or 8 bits");
+                    "it does not match the shape of the packed rows, counted in 4- or 8-bit numbers");
     piece->table.view = inlay_table_view(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
                                          (size_t)columns, (size_t)words * 4);
     return take_groups(piece, scales, find(piece, tensor->name, stem, ZERO_POINT), bits);
@@ -381,7 +381,7 @@ static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
 
-/* Returns true if all bytes of a tensor are zero: zero points are sometimes stored although there are none. */
+/* Returns true if all bytes of a tensor are zero. Some checkpoints store zero points that are all zero. */
 static bool is_zero(const inlay_file_tensor *tensor)
 {
     const unsigned char *bytes = tensor->data;
@@ -400,13 +400,14 @@ static bool make_quantized(struct inlay_piece *piece, const struct rows *rows)
     piece->scales = scales = scales != NULL ? scales : piece->shared;
     if (scales == NULL)
         return (view->type == INLAY_I8 && strcmp(rows->name, unscaled) == 0) ||
-               fail_unknown(piece, rows, "there is no scale of a known name for its type,");
+               fail_unknown(piece, rows, "no scale with a known name was found for its type,");
     if (zeros != NULL && is_zero(zeros))
         zeros = NULL;
     if (zeros != NULL && view->type != INLAY_I8)
         return fail(piece, INLAY_FILE_ERROR_TYPE, zeros, "F8_E4M3 tables have no zero points");
     if (scales == piece->shared && !(is_float(scales) && is_single(scales)))
-        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales, "it is not one number for all tensors of the pattern");
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, scales,
+                    "it must be a single number, shared by all tensors of the pattern");
     if (view->type == INLAY_I8 && (zeros != NULL || (scales->rank == 2 && scales->shape[1] > 1 && is_float(scales)))) {
         view->type = INLAY_I8_GROUPED;
         return take_groups(piece, scales, zeros, 0);
@@ -423,14 +424,14 @@ static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
     if (factor != NULL)
         return make_nvfp4(piece, rows->stem, factor);
     if (tensor->element == 0)
-        return fail_unknown(piece, rows, "no table can have its type,");
-    /* The size of the data bounds the rows; parsers compared it with the shape. */
+        return fail_unknown(piece, rows, "tables do not support its type,");
+    /* The size of the data limits the rows; parsers have checked it against the shape. */
     const size_t dim = tensor->shape[1] <= SIZE_MAX ? (size_t)tensor->shape[1] : 0;
     const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
     if (row_bytes == 0 || tensor->shape[0] > tensor->bytes / row_bytes)
-        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "rows cannot have the length of its second dimension");
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "its second dimension is not a valid row length");
     piece->table.view = inlay_table_view(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
-    /* Other types need no scales, or have them in their rows. */
+    /* Other types have no scales, or have them in their rows. */
     const bool quantized = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
     return !quantized || make_quantized(piece, rows);
 }

@@ -60,14 +60,14 @@ static bool join(struct inlay_piece *piece, const char *pattern, const char *sta
     return true;
 }
 
-/* Makes a table of the tensors of a pattern. If they have no individual scales, they may share one number, named after
-   the part of their names before the star. */
+/* Makes a table of the tensors of a pattern. Tensors without individual scales may share one number, named after the
+   part of their names before the star. */
 static bool join_pattern(struct inlay_piece *piece, const char *pattern, const char *star, inlay_file_table *table)
 {
     size_t count = 0;
     if (strchr(star + 1, '*') != NULL)
         return inlay_file_fail(piece->error, INLAY_FILE_ERROR_ARGUMENT, NULL, pattern,
-                               "a pattern has only one *, for 0, 1, 2, ...");
+                               "a pattern must have exactly one *, which stands for 0, 1, 2, ...");
     while (find_numbered(piece, pattern, star, count) != NULL)
         count++;
     if (count == 0)
@@ -83,7 +83,7 @@ static bool join_pattern(struct inlay_piece *piece, const char *pattern, const c
            join(piece, pattern, star, extents, count, table);
 }
 
-/* Makes a table of a tensor, or of those of a pattern. */
+/* Makes a table of a tensor, or of the tensors of a pattern. */
 static bool make_table(struct inlay_piece *piece, const char *name, inlay_file_table *table)
 {
     const inlay_file_tensor *tensor = inlay_catalog_tensor(&piece->file->catalog, name);

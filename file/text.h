@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pieces of text in a header, not null-terminated.
+ * Pieces of text, such as strings in a header.
  */
 #pragma once
 

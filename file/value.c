@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The numbers of arrays. */
+/* The number types of arrays. */
 static const struct {
     unsigned char bytes;
     enum { NATURAL, WHOLE, FLOAT, TRUTH } form;

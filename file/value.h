@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of metadata, and decoding the elements of GGUF arrays.
+ * Represents numbers of metadata, and decodes the elements of GGUF arrays.
  */
 #pragma once
 

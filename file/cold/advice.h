@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decides if the pages of a call are requested from the disk before its rows are read. Requesting them makes rows on
- * disk three to five times faster, but rows in memory twenty times slower, and asking the system where they are takes
- * as long. So the decision is based on measured times. This file has only the decision, without clocks and system
- * calls.
+ * Decides if a call requests its pages from the disk before reading its rows. Requesting them makes rows on disk three
+ * to five times faster, but rows in memory twenty times slower, and asking the system where they are takes as long. So
+ * the decision is based on measured times. This file only makes the decision; it uses no clocks or system calls.
  *
  *     off   calls are judged by the time of their rows; two slow ones in a row, or a slow sample, turn it on
  *     on    the pages of all rows are requested; every 16th call begins with a sample, which turns it off if none of
  *           its rows was slow
  *
  * A sample is a few rows of a call that are timed one by one. A single slow row decides nothing, since the thread may
- * have been interrupted, for milliseconds even. Large calls begin with a sample while requests are off, too.
+ * have been interrupted, even for milliseconds. Large calls begin with a sample while requests are off, too.
  *
  * The state is in an inlay_file_reader. C++ programs include its definition, so its fields aren't atomic types; the
- * functions below load and store them atomically. No field depends on another field's value from another thread.
+ * functions below load and store them atomically. No thread relies on two fields being consistent with each other.
  */
 #pragma once
 
@@ -37,7 +36,7 @@ enum {
 
 enum { INLAY_ADVICE_ON = 0, INLAY_ADVICE_OFF = 1, INLAY_ADVICE_OFF_ONCE_SLOW = 2 };
 
-/** What to do before the rows of a call are read. */
+/** What to do before reading the rows of a call. */
 enum inlay_advice_step { INLAY_ADVICE_NOTHING, INLAY_ADVICE_TAKE_SAMPLE, INLAY_ADVICE_REQUEST };
 
 static inline uint32_t inlay_advice_state(const inlay_file_reader *reader)

@@ -66,7 +66,7 @@ void inlay_cap_start(struct inlay_cap *cap, const struct inlay_mapping *mappings
 }
 
 /* Corrects the bounds by the system's numbers. If the process has fewer file pages than before, other files' pages may
-   have been dropped while ours were added. */
+   have been dropped while this file's were added. */
 static void look(struct inlay_cap *cap)
 {
     const size_t unseen = atomic_exchange_explicit(&cap->unseen, 0, memory_order_relaxed), before = cap->shared;
@@ -93,7 +93,7 @@ static size_t drop_slice(struct inlay_cap *cap, size_t want)
     if (cap->offset == mapping->size) {
         cap->offset = 0;
         cap->mapping = (cap->mapping + 1) % cap->count;
-        if (cap->mapping == 0) { /* all that was resident when the slices began has been dropped */
+        if (cap->mapping == 0) { /* everything resident when the slices began has been dropped */
             cap->resident = smaller(cap->resident, cap->grown);
             cap->grown = 0;
         }

@@ -2,12 +2,12 @@
 /*
  * Limits the bytes of mapped files that are resident in this process. Excess pages are dropped from the process, not
  * from the system's cache, by madvise(MADV_DONTNEED) on one slice of the mappings after another, at 0.1 to 0.2 us per
- * page. Reading them again maps them again, which is all that other threads notice.
+ * page. Reading them maps them again, which is all that other threads notice.
  *
  * There is no cheap way to query how much of a mapping is resident, so an upper bound is kept. Calls add the most that
  * page faults can bring in during their time. If the bound might exceed the limit, it is replaced by the growth of the
- * process's file pages, from /proc/self/statm. That includes other files' pages; they are forgotten once the slices
- * have passed all mappings.
+ * process's file pages, from /proc/self/statm. That growth includes other files' pages; they are discounted once the
+ * slices have passed all mappings.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 
 /** All zero: no limit. */
 struct inlay_cap {
-    const struct inlay_mapping *mappings; /**< [count], which outlive it */
+    const struct inlay_mapping *mappings; /**< [count], which must outlive the cap */
     size_t count;
     size_t bytes;           /**< limit of resident bytes; 0: none */
     size_t enough;          /**< bytes above which calls start to drop pages */

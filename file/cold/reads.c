@@ -15,12 +15,14 @@
 
 enum {
     WINDOW_PAGES = 256, /* requested at once at most: more only wait, in a queue that other readers of the disk share */
-    CALIBRATED_NS = 1000000000, /* after which a thread that waits between two clocks changes a tick by 1 % at most */
+    CALIBRATED_NS = 1000000000, /* after which a thread that waits between reading two clocks changes a tick by at most
+                                   1 % */
     MIN_SLOW_TICKS = 10,        /* in INLAY_SLOW_NS: counters run at 1 MHz */
     MAX_SLOW_TICKS = 100000,    /* to 10 GHz */
 };
 
-/* Ticks after which the clock is calibrated again even if its last measurement was far too high: a second at 8 GHz. */
+/* After this many ticks (a second at 8 GHz), the clock is calibrated again even if its last measurement was far too
+   high. */
 #define MAX_TICKS ((uint64_t)1 << 33)
 
 /* ---- Clock ------------------------------------------------------------------------------------------------------ */
@@ -74,9 +76,9 @@ static size_t slow_ticks(inlay_file_reader *reader, uint64_t now)
 
 /* ---- One call --------------------------------------------------------------------------------------------------- */
 
-/* Times some rows of a call one by one and updates the reader. If pages are being requested, so are theirs: in a
-   mapping with readahead, a page fault would read megabytes. Returns true if the pages of the call should be requested.
- */
+/* Times some rows of a call one by one and updates the reader. While requests are on, the pages of these rows are
+   requested too: in a mapping with readahead, a page fault would read megabytes. Returns true if the pages of the call
+   should be requested. */
 static bool take_sample(inlay_file_reader *reader, const struct inlay_rows *rows, size_t pages_per_row)
 {
     const size_t count = rows->count < INLAY_ADVICE_SAMPLE ? rows->count : INLAY_ADVICE_SAMPLE;
@@ -128,7 +130,7 @@ inlay_file_status inlay_file_reader_begin(inlay_file_reader *reader, const inlay
     *read = (inlay_file_read){0, 0, 0};
     if (reader->page_bytes == 0 || count == 0)
         return INLAY_FILE_OK;
-    /* About as many as the data of a row, at least one. */
+    /* About as many pages as the data of a row has, at least one. */
     const size_t pages_per_row =
         table->stride_bytes > reader->page_bytes ? table->stride_bytes / reader->page_bytes : 1;
     const size_t pages = count * pages_per_row;

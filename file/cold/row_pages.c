@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pages are requested by madvise(MADV_WILLNEED), one call per run of consecutive pages. On a virtual disk,
- * posix_fadvise() and process_madvise() with 256 runs per call were equally fast, within the disk's noise. They need
- * open descriptors, and the latter a Linux of 2020.
+ * posix_fadvise() and process_madvise() with 256 runs per call were equally fast, within the disk's noise. Both need
+ * open descriptors, and the latter needs a Linux from 2020.
  */
 #include "cold/row_pages.h"
 
@@ -65,7 +65,7 @@ static uint64_t id_at(const struct inlay_rows *rows, size_t i)
     const unsigned unused = 64 - 8 * (unsigned)id_bytes[rows->id_type];
     uint64_t id = 0;
     memcpy(&id, at, id_bytes[rows->id_type]);
-    __asm__ volatile("" : "+r"(id)); /* not once to compare it and once more to use it */
+    __asm__ volatile("" : "+r"(id)); /* prevents a second load between the comparison and the use */
     id <<= unused;
     return is_signed ? (uint64_t)((int64_t)id >> unused) : id >> unused;
 }
@@ -175,7 +175,7 @@ void inlay_rows_touch(const struct inlay_rows *rows, size_t first, size_t end)
     for (size_t i = first; i < end; i++)
         if (find_parts(rows, i, runs))
             for (size_t part = 0; part < PARTS; part++)
-                /* No byte outside the row: converted scales are in malloc's memory. */
+                /* Touch no byte outside the row: converted scales are in malloc's memory. */
                 for (uintptr_t at = runs[part].begin; at < runs[part].end; at = (at & -rows->page) + rows->page)
                     (void)*(const volatile unsigned char *)at;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages of a table's rows: requesting them from the disk without waiting, and reading a byte of each. Ids are in
- * the caller's memory, which other threads may change; each is loaded once and checked on use.
+ * Requests the pages of a table's rows from the disk without waiting, and reads a byte of each. Ids are in the caller's
+ * memory, which other threads may change; each is loaded once and checked on use.
  */
 #pragma once
 

@@ -163,7 +163,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*first)->name, (*second)->name);
 }
 
-/* Orders values by key, then by file. Until all are sorted, `reserved` has the number of the file. */
+/* Orders values by key, then by file. Until all are sorted, `reserved` holds the number of the file. */
 static int compare_values(const void *a, const void *b)
 {
     const inlay_file_value *first = a, *second = b;
@@ -185,7 +185,7 @@ bool inlay_catalog_place_tensors(struct inlay_catalog *catalog, const struct inl
         const uint64_t next = (end + alignment - 1) / alignment * alignment;
         if (data > size || offset > size - data || tensor->bytes > size - data - offset)
             return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_TRUNCATED, source->path, tensor->name,
-                                   "its %llu bytes from byte %llu of the data on extend past the end of the file",
+                                   "its %llu bytes, at offset %llu of the data, extend past the end of the file",
                                    (unsigned long long)tensor->bytes, (unsigned long long)offset);
         if (offset != next)
             return inlay_file_fail(

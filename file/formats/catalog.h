@@ -15,7 +15,7 @@ struct inlay_source {
     size_t size;
 };
 
-/** Limits of a model: otherwise a header of many empty entries could take many times its size in memory. */
+/** Limits of a model. Without them, a header of many empty entries could take many times its size in memory. */
 enum { INLAY_MAX_TENSORS = 1 << 20, INLAY_MAX_VALUES = 1 << 18 };
 
 /** Tensors and values. All zero: empty. Functions that return null or false write an error. */
@@ -30,8 +30,8 @@ struct inlay_catalog {
     size_t value_count, value_room, odd_count;
     inlay_file_opened *opened; /**< [opened_count], the files that were read */
     size_t opened_count, opened_room;
-    const char *choice;         /**< the model that was chosen among several in a directory, or null */
-    size_t placed_tensors;      /**< tensors with checked places: those of all files except the one being parsed */
+    const char *choice;    /**< the model that was chosen among several in a directory, or null */
+    size_t placed_tensors; /**< tensors whose positions are checked: those of all files except the one being parsed */
     struct inlay_chunk *chunks; /**< memory of strings and arrays */
     inlay_file_error *error;    /**< where errors are written; null: nowhere */
     const char *path;           /**< of the last opened file, for errors */
@@ -89,8 +89,8 @@ bool inlay_catalog_add_absent(struct inlay_catalog *catalog, inlay_file_tensor *
 /** Returns true if a tensor is present; otherwise reports INLAY_FILE_ERROR_MISSING. */
 bool inlay_catalog_check(const inlay_file_tensor *tensor, inlay_file_error *error);
 
-/** Finds a tensor by name, after inlay_catalog_finish(). Returns null if there is none or name is null. It may be
-    absent from its file. */
+/** Finds a tensor by name, after inlay_catalog_finish(). Returns null if there is none or name is null. The tensor may
+    be missing from its file. */
 const inlay_file_tensor *inlay_catalog_tensor(const struct inlay_catalog *catalog, const char *name);
 
 /** Returns the index in by_name of the first name that doesn't sort before a prefix [size]. */

@@ -59,7 +59,8 @@ static const char *advise_on_zip(const struct inlay_source *source)
 static const char *find_other(const struct inlay_source *source)
 {
     static const char zeros[4];
-    /* A safetensors header has less than 4 GiB and begins like this. Its length can match another format's magic. */
+    /* A safetensors header is below 4 GiB and begins like this. The bytes of its length can match another format's
+       magic. */
     if (source->size > 8 && begins(source, 4, zeros, 4) && memchr(" \t\r\n{", source->bytes[8], 5) != NULL)
         return NULL;
     if (begins(source, 0, BYTES("PK\x03\x04")))

@@ -42,7 +42,7 @@ static bool fail(const struct parser *parser, inlay_file_status status, const ch
     return inlay_file_fail(parser->catalog->error, status, parser->source->path, parser->name, "%s", why);
 }
 
-/* Returns true if the header has that many more elements of some bytes; otherwise reports an error. */
+/* Returns true if the header has room for that many more elements of some size; otherwise reports an error. */
 static bool has(const struct parser *parser, uint64_t count, size_t bytes)
 {
     if (count <= (parser->end - parser->at) / bytes)
@@ -211,7 +211,7 @@ static bool parse_tensor(struct parser *parser)
     const struct inlay_type *type = inlay_ggml_type((uint32_t)number);
     if (type == NULL)
         return inlay_file_fail(parser->catalog->error, INLAY_FILE_ERROR_TYPE, parser->source->path, parser->name,
-                               "its type is ggml's number %llu, which is unknown to this version",
+                               "its ggml type number is %llu, which this version does not know",
                                (unsigned long long)number);
     /* Blocks must not cross rows. */
     if (!inlay_tensor_set_type(&tensor, type) ||

@@ -91,7 +91,7 @@ static bool find_paths(struct inlay_catalog *catalog, struct inlay_model_files *
         }
         if (strchr(entry->file, '/') != NULL || entry->file[0] == '.' || entry->file[0] == '\0')
             return inlay_file_fail(catalog->error, INLAY_FILE_ERROR_SYNTAX, files->index, entry->tensor,
-                                   "its file is not a plain name in the directory of the index");
+                                   "its file must be a plain name in the directory of the index");
         const char *path = inlay_join_path(catalog, files->directory, entry->file);
         if (path == NULL)
             return false;

@@ -100,7 +100,7 @@ static bool take_shape(struct cursor *c, size_t *rank, struct npy *npy)
         ++*rank;
         comma = take(c, ",");
     }
-    /* Python reads (5) as a number in parentheses: a tuple of one has a comma. */
+    /* Python reads (5) as a number in parentheses; a tuple of one element has a comma. */
     return *rank != 1 || comma;
 }
 
@@ -123,7 +123,7 @@ const struct inlay_type *inlay_npy_type(enum npy_element element)
     return &elements[element];
 }
 
-/* The requirements of each kind of file. */
+/* What each kind of file requires. */
 static const struct {
     unsigned elements; /* a set of bits 1 << npy_element */
     size_t min_rank, max_rank;
@@ -226,8 +226,8 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
     return check_kind(descr, rank, kind, npy);
 }
 
-/* Checks that the data fills the rest of the file: a longer shape means a truncated file, a shorter one a file that
-   NumPy did not write. */
+/* Checks that the data fills the rest of the file. If the shape requires more, the file is truncated; if less, NumPy
+   didn't write it. */
 static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
 {
     char shape[NPY_RANK * sizeof ", 18446744073709551615"] = "";
@@ -235,7 +235,7 @@ static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
     uint64_t rest = file_bytes - npy->data_offset;
     size_t bytes = npy->element_bytes;
     if (kind != NPY_TENSOR && npy->dim == 0)
-        return refuse(npy, INLAY_FILE_ERROR_SHAPE, "its rows have dim 0: a table has at least one column");
+        return refuse(npy, INLAY_FILE_ERROR_SHAPE, "its rows have dim 0: a table needs at least one column");
     for (size_t i = 0; i < npy->rank; i++)
         if (__builtin_mul_overflow(bytes, npy->shape[i], &bytes))
             return refuse(npy, INLAY_FILE_ERROR_RANGE, "its shape overflows");

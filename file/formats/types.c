@@ -95,7 +95,7 @@ static const struct inlay_type *type_of(inlay_element_type element, const struct
 
 const struct inlay_type *inlay_safetensors_type_of(inlay_element_type element)
 {
-    /* FP8 with one E8M0 scale per 32 columns differs only in its scales. */
+    /* FP8 with one E8M0 scale per 32 columns has the same elements; only its scales differ. */
     return type_of(element == INLAY_E4M3_E8M0 ? INLAY_E4M3 : element, safetensors, COUNT(safetensors));
 }
 

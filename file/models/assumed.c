@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Detects settings and tensors that a family doesn't use. If no family is known and the configuration has rotary or
- * relative positions, which attention applies, the input layer is assumed to be the token table alone. Any setting or
- * tensor that may be part of an input layer prevents this: an error is better than wrong vectors.
+ * Detects settings and tensors that a family doesn't use. If the family is unknown and the configuration has rotary or
+ * relative positions, which attention applies, the input layer is assumed to be just the token table. Any setting or
+ * tensor that may be part of an input layer rules this out: an error is better than wrong vectors.
  */
 #include "handle.h"
 #include "models/models.h"
@@ -146,13 +146,12 @@ bool inlay_model_assume(const inlay_file_value *stated, struct inlay_found_model
     }
     if (found->assumed_by != NULL)
         return true;
-    return inlay_file_fail(
-        found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
-        "the input layer of a model \"%.60s\" is unknown, and %s%.80s%s; if its input layer is that of a "
-        "known family, pass the family's name as `model`",
-        stated->text,
-        forbids != NULL        ? ""
-        : found->names == NULL ? "no token table has one of the usual names"
-                               : "nothing says that positions are rotary or relative",
-        forbids != NULL ? forbids : "", forbids != NULL ? " may be part of it" : "");
+    return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
+                           "the input layer of model \"%.60s\" is unknown, and %s%.80s%s; if a known family has the "
+                           "same layer, pass its name as `model`",
+                           stated->text,
+                           forbids != NULL        ? ""
+                           : found->names == NULL ? "no token table was found under its usual names"
+                                                  : "nothing indicates rotary or relative positions",
+                           forbids != NULL ? forbids : "", forbids != NULL ? " may be part of it" : "");
 }

@@ -28,7 +28,7 @@ struct inlay_file_layer {
 struct inlay_layer_builder {
     struct inlay_found_model found;
     const char *tokens_name;          /**< of the tensor with the token table, from inlay_build_tokens() on */
-    bool left_out[INLAY_MODEL_TERMS]; /**< terms that the layer ends before */
+    bool left_out[INLAY_MODEL_TERMS]; /**< terms left out because the layer ends before them */
     inlay_element_type out_type;
     inlay_file_layer *layer;
     inlay_file_error *error;

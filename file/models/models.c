@@ -71,7 +71,7 @@
 #define BERT_CLASS .names = NAMES({BERT_ALL}), LAYER_NORM("layer_norm_eps", 1e-12)
 #define SCALE_IF(key, value) .scale = INLAY_MODEL_SCALE_FLAG, .scale_key = {key, NULL, .otherwise = value}
 #define SCALE_BY(key, value) .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {key, NULL, .otherwise = value}
-/* Of RoBERTa: padding keeps its row, and has the position before the first. */
+/* As in RoBERTa, padding keeps its row and gets the position before the first one. */
 #define AFTER_PADDING(key, ...)                                                                                        \
     .after_padding = true, .padding_aware = true, .padding = {key, NULL, .otherwise = __VA_ARGS__}
 #define ROBERTA_POSITIONS(...) AFTER_PADDING(__VA_ARGS__), .zero_rows = INLAY_ZERO_ROWS_TABLE
@@ -412,7 +412,7 @@ static bool is_called(const struct inlay_model *model, const char *text, bool is
     return *name != NULL;
 }
 
-/* Returns true if an entry is that of a part. */
+/* Returns true if a family has the given part. */
 static bool has_part(const struct inlay_model *model, const char *part)
 {
     return same(model->part, part) || (model->has_decoder && same(part, INLAY_MODEL_DECODER));
@@ -510,8 +510,8 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
         return find_by_tensors(found);
     if (found->model == NULL && part != NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
-                               "this part of a model \"%.60s\" is unknown; if its input layer is that of a known "
-                               "family, pass the family's name as `model`",
+                               "this part of model \"%.60s\" is unknown; if a known family has the same input layer, "
+                               "pass its name as `model`",
                                stated->text);
     const bool is_known = found->model != NULL;
     found->model = is_known ? found->model : find_family("table", NULL);

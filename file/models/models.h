@@ -38,7 +38,7 @@ enum inlay_model_term {
 struct inlay_model_step {
     const char *what;
     const char *tensor;           /**< the model has the step if it has this tensor, named as above; null: always */
-    enum inlay_model_term before; /**< it precedes this term, so this term and all later ones remain too */
+    enum inlay_model_term before; /**< the step precedes this term, so this term and all later ones remain too */
 };
 
 /** A family of models. Zero is the default of most families. */
@@ -53,7 +53,7 @@ struct inlay_model {
     int start;                             /**< the first position */
     struct inlay_key types_key;            /**< number of segments; 0: none. No key: the rows of the tensor */
     bool after_padding;                    /**< the first position is the padding id + 1 */
-    bool padding_aware;                    /**< padding is not counted */
+    bool padding_aware;                    /**< positions don't count padding */
     struct inlay_key padding;              /**< the padding id, if one of these needs it */
     inlay_zero_rows zero_rows;             /**< terms added to the zero row of padding */
     inlay_recipe recipe;                   /**< of sinusoids if no tensor has the positions; 0: none */
@@ -66,11 +66,11 @@ struct inlay_model {
     inlay_pooling pooling;
     struct inlay_key normalize;                   /**< flag: scale pooled rows to length 1 */
     const struct inlay_model_step *remaining_ops; /**< in order, ended by one without a name; null: none */
-    bool has_decoder;                             /**< it has a part "decoder" */
-    bool positions_first;                         /**< they are added before segments */
+    bool has_decoder;                             /**< the family has a part "decoder" */
+    bool positions_first;                         /**< positions are added before segments */
     bool first_for_bad_ids;                       /**< ids outside the table take row 0 */
     bool any_dim;                                 /**< no key gives the columns of the token table */
-    bool detected_by_tensors;                     /**< names of tensors identify it */
+    bool detected_by_tensors;                     /**< names of tensors identify the family */
 };
 
 /** A family that was found in a file. */
@@ -79,7 +79,7 @@ struct inlay_found_model {
     const char *detected_by;               /**< source of the family's name */
     const char *part;                      /**< of the options */
     const char *assumed_by;                /**< key that an assumption is based on, or null */
-    bool is_part;                          /**< it is the text model of an unknown model */
+    bool is_part;                          /**< the family is the text model of an unknown model */
     const char *other_key;                 /**< key that names another family than the options, or null */
     const struct inlay_model *other;       /**< that family, or null */
     const struct inlay_model_names *names; /**< the set of names that the file has */

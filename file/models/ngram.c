@@ -36,7 +36,7 @@ static const struct kind {
     const char *tables[5];    /* ends of the names of tables, with one * where several tensors hold the rows */
     const char *architecture; /* general.architecture of files with one table, without a stem in its name */
     struct array arrays[PARTS];
-    struct inlay_key pad, mask; /* ids of blocked places, and ids that block their place; -1: none */
+    struct inlay_key pad, mask; /* the id that replaces blocked places, and the ids that block; -1: none */
     bool pad_resets;            /* the pad also ends a text */
 } kinds[] = {
     {
@@ -75,7 +75,7 @@ struct integers {
 struct inlay_file_ngram {
     inlay_ngram *ngram;
     inlay_ngram_spec spec;         /* over the following arrays and ids */
-    struct integers arrays[PARTS]; /* in the file; no values: absent */
+    struct integers arrays[PARTS]; /* in the file; absent if `values` is null */
     uint32_t *token_map;           /* of the hash, null: ids themselves */
     inlay_ngram_column *columns;
     int64_t pad, mask;
@@ -184,7 +184,7 @@ static bool find_table(struct builder *builder, long long layer)
 
 static bool fail_missing(const struct builder *builder, const char *what, const char *name)
 {
-    return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, name, "the n-grams' %s are not in the files",
+    return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MISSING, NULL, name, "the files lack the %s of the n-grams",
                            what);
 }
 
@@ -333,7 +333,7 @@ static bool find_id(struct builder *builder, const char *what, const struct inla
         return true;
     if (setting.integer < 0 || (uint64_t)setting.integer >= builder->ngram->spec.vocab)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, setting.key,
-                               "id %lld is not below the vocabulary size %zu", setting.integer,
+                               "id %lld must be below the vocabulary size, %zu", setting.integer,
                                builder->ngram->spec.vocab);
     inlay_report_line(&builder->ngram->report, "%s: id %lld (%s)", what, setting.integer, setting.key);
     return true;
@@ -350,7 +350,7 @@ static bool make_token_map(struct builder *builder)
     for (size_t i = 0; i < map->count; i++) {
         if (map->values[i] < 0 || map->values[i] > UINT32_MAX)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, NULL, name_of(builder, TOKEN_MAP),
-                                   "the number of id %zu is %lld", i, (long long)map->values[i]);
+                                   "id %zu maps to %lld, which does not fit in uint32", i, (long long)map->values[i]);
         builder->ngram->token_map[i] = (uint32_t)map->values[i];
     }
     builder->ngram->spec.token_map = builder->ngram->token_map;
@@ -385,7 +385,7 @@ static bool make_columns(struct builder *builder)
     if (length < 2 || length > INLAY_NGRAM_MAX_LENGTH || count == 0 || count > INLAY_NGRAM_MAX_COLUMNS ||
         count % (length - 1) != 0)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, name_of(builder, MODULI),
-                               "%zu columns do not suit n-grams of %zu multipliers", count, length);
+                               "%zu columns do not match n-grams with %zu multipliers", count, length);
     if (offsets->values != NULL && offsets->count != count)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, name_of(builder, OFFSETS),
                                "there are %zu offsets for %zu columns", offsets->count, count);

@@ -196,7 +196,7 @@ static bool check_vector(const struct inlay_layer_builder *builder, const inlay_
     return true;
 }
 
-/* Finds a tensor's values as float32. There must be `count`, the number of elements of `of`. F64 is rounded to nearest
+/* Finds a tensor's values as float32. There must be `count` of them, as many as `of` has. F64 is rounded to nearest
    even. */
 static bool take_floats(const struct inlay_layer_builder *builder, const inlay_file_tensor *tensor, const char *of,
                         size_t count, const char *unit, const void **floats)
@@ -258,7 +258,7 @@ static bool build_norm(struct inlay_layer_builder *builder)
     }
     if (epsilon.number < 0 || epsilon.number > 1)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, NULL, epsilon.key,
-                               "the epsilon of a norm is a number from 0 to 1");
+                               "the epsilon of a norm must be from 0 to 1");
     if (!find_vector(builder, "norm, weight", names->gamma, &layer->spec.gamma) ||
         !find_vector(builder, "norm, bias", names->beta, &layer->spec.beta))
         return false;
@@ -281,7 +281,7 @@ static float rounded_to(inlay_element_type type, float number)
     return number;
 }
 
-/* Computes the scale of token rows, without that of a quantized table, and reports its source. */
+/* Computes the scale of token rows, excluding the scale of a quantized table, and reports its source. */
 static bool find_scale(const struct inlay_layer_builder *builder, float *scale, struct inlay_setting *setting)
 {
     static const enum inlay_setting_kind kinds[] = {[INLAY_MODEL_SCALE_FLAG] = INLAY_SETTING_FLAG,
@@ -309,8 +309,8 @@ static bool find_scale(const struct inlay_layer_builder *builder, float *scale, 
     case INLAY_MODEL_SCALE_SQRT_KEY:
         if (setting->integer < 1 || view->dim % (uint64_t)setting->integer != 0)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, NULL, builder->tokens_name,
-                                   "it has %zu columns, not a multiple of %lld (%s)", view->dim, setting->integer,
-                                   inlay_setting_origin(setting));
+                                   "it has %zu columns, which must be a multiple of %lld (%s)", view->dim,
+                                   setting->integer, inlay_setting_origin(setting));
         *scale = rounded_to(type, inlay_sqrt_dim((size_t)setting->integer));
         break;
     }
@@ -392,7 +392,7 @@ static bool build_pooling(struct inlay_layer_builder *builder)
 
 /* ---- All terms -------------------------------------------------------------------------------------------------- */
 
-/* Reports a row of padding that is not zeros, if the layer takes it as zeros. */
+/* Reports a row of padding that isn't zeros although the layer treats it as zeros. */
 static bool check_padding(struct inlay_layer_builder *builder)
 {
     inlay_file_layer *layer = builder->layer;

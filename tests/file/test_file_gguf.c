@@ -215,7 +215,7 @@ START_TEST(shapes_and_ranges)
     /* Removed types, and unused numbers. */
     static const uint32_t types[] = {4, 5, 31, 32, 33, 36, 37, 38, 42, 1000, UINT32_MAX};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        refuse_tensor(1, (uint64_t[]){32}, types[i], 0, 128, INLAY_FILE_ERROR_TYPE, "unknown to this version");
+        refuse_tensor(1, (uint64_t[]){32}, types[i], 0, 128, INLAY_FILE_ERROR_TYPE, "this version does not know");
     /* Offsets and sizes at the end of the file. */
     refuse_tensor(1, (uint64_t[]){8}, 0, 0, 31, INLAY_FILE_ERROR_TRUNCATED, "past the end");
     refuse_tensor(1, (uint64_t[]){9}, 0, 0, 32, INLAY_FILE_ERROR_TRUNCATED, "past the end");

@@ -513,7 +513,7 @@ START_TEST(indexes)
     for (size_t i = 0; i < sizeof ways_out / sizeof *ways_out; i++) {
         char text[128];
         snprintf(text, sizeof text, "{\"weight_map\":{\"a\":\"%s\"}}", ways_out[i]);
-        refuse_index(text, INLAY_FILE_ERROR_SYNTAX, "a", "not a plain name in the directory");
+        refuse_index(text, INLAY_FILE_ERROR_SYNTAX, "a", "must be a plain name in the directory");
     }
 }
 END_TEST

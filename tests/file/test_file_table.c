@@ -217,8 +217,7 @@ START_TEST(tables_whose_scales_are_not_known)
         const char *message;
     } tables[] = {
         {"a.t.weight", "I8", "a.t.SCB", INLAY_FILE_ERROR_TYPE,
-         "a.t.weight: there is no scale of a known name for "
-         "its type, I8; next to it: SCB"},
+         "a.t.weight: no scale with a known name was found for its type, I8; next to it: SCB"},
         {"a.t.weight", "I8", "a.t.weight_scales", INLAY_FILE_ERROR_TYPE, "next to it: weight_scales"},
         {"a.t.weight", "F8_E4M3", "a.t.weight.scale", INLAY_FILE_ERROR_TYPE, "next to it: weight.scale"},
         {"a.t.weight", "F8_E4M3", "a.u.weight_scale", INLAY_FILE_ERROR_TYPE, "next to it: nothing"},
@@ -231,7 +230,7 @@ START_TEST(tables_whose_scales_are_not_known)
         {"embeddings", "I8", "mapping", INLAY_FILE_OK, NULL},
         {"embeddings", "I8", "scales", INLAY_FILE_ERROR_TYPE, "scales: it may change the rows of embeddings"},
         {"a.t.weight", "U8", "a.t.weight.absmax", INLAY_FILE_ERROR_TYPE,
-         "no table can have its type, U8; next to it: weight.absmax"},
+         "tables do not support its type, U8; next to it: weight.absmax"},
         {"a.t.W_q", "U8", "a.t.zero", INLAY_FILE_ERROR_TYPE, "next to it: zero"},
         {"a.t.weight", "F32", "a.t.weight_scale", INLAY_FILE_ERROR_TYPE,
          "a.t.weight_scale: it may change the rows of a.t.weight in an unknown way"},
@@ -509,8 +508,8 @@ START_TEST(quantized_tables_that_are_refused)
         {{packed, scales}, MISSING, "t.weight_packed: a packed table is I32"},
         {{{"t.weight_packed", "U8", 2, 32}, shape, scales}, TYPE, "is I32"},
         {{{"t.weight_packed", "I32", 16, 0}, shape, scales}, SHAPE, "2 dimensions"},
-        {{packed, {"t.weight_shape", "I64", 1, 0}, scales}, SHAPE, "it is not the shape"},
-        {{packed, {"t.weight_shape", "I32", 2, 0}, scales}, SHAPE, "it is not the shape"},
+        {{packed, {"t.weight_shape", "I64", 1, 0}, scales}, SHAPE, "it does not match the shape"},
+        {{packed, {"t.weight_shape", "I32", 2, 0}, scales}, SHAPE, "it does not match the shape"},
         {{packed, shape, {"t.weight_scale", "F32", 3, 2}}, SHAPE, "scales of groups"},
         {{packed, shape, {"t.weight_scale", "F8_E4M3", 2, 2}}, SHAPE, "scales of groups"},
         {{packed, shape, {"t.weight_scale", "F32", 2, 3}}, SHAPE, "its 3 groups do not divide"},
@@ -544,7 +543,7 @@ START_TEST(quantized_tables_that_are_refused)
         refuse_parts(bad[i].parts, good_shape, (inlay_file_status)bad[i].status, bad[i].message);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         refuse_parts((const struct part[4]){packed, shape, scales}, shapes[i], INLAY_FILE_ERROR_SHAPE,
-                     "t.weight_shape: it is not the shape of the packed rows, in numbers of 4 or 8 bits");
+                     "t.weight_shape: it does not match the shape of the packed rows, counted in 4- or 8-bit numbers");
 }
 END_TEST
 
@@ -664,7 +663,7 @@ START_TEST(patterns_join_tensors)
         }
         expect_no_table(file, "p.shard_*", INLAY_FILE_ERROR_MISSING, "no tensor with number 0");
         expect_no_table(file, "*", INLAY_FILE_ERROR_MISSING, "no tensor with number 0");
-        expect_no_table(file, "p.*_*.weight", INLAY_FILE_ERROR_ARGUMENT, "only one *");
+        expect_no_table(file, "p.*_*.weight", INLAY_FILE_ERROR_ARGUMENT, "exactly one *");
         inlay_file_close(file);
     }
 }
@@ -697,7 +696,7 @@ START_TEST(tensors_that_do_not_join)
         {"F8_E4M3", 1, 64, "its type or dim"},
         {"I8", 1, 32, "its type or dim"},
         {"F8_E4M3", 0, 32, "no rows"},
-        {"U8", 1, 32, "no table can have its type"},
+        {"U8", 1, 32, "tables do not support its type"},
     };
     for (size_t i = 0; i < sizeof second / sizeof *second; i++) {
         struct safetensors model = {{0}, {0}};
@@ -744,7 +743,7 @@ START_TEST(scales_of_several_tensors)
         {"F8_E4M3",
          {{NULL, 0, NULL}, {"F32", 2, pair}},
          .status = INLAY_FILE_ERROR_TYPE,
-         .message = "p.shard_0.weight: there is no scale"},
+         .message = "p.shard_0.weight: no scale with a known name"},
         {"F8_E4M3",
          {{"F32", 2, pair}},
          "p.scale",
@@ -753,7 +752,7 @@ START_TEST(scales_of_several_tensors)
         {"BF16", .shared = "p.scale", .status = INLAY_FILE_ERROR_TYPE,
          .message = "p.scale: it may change the rows of p.shard_0.weight"},
         {"F8_E4M3", .shared = "p.weight_scale", .shared_rows = 4, .status = INLAY_FILE_ERROR_SHAPE,
-         .message = "p.weight_scale: it is not one number"},
+         .message = "p.weight_scale: it must be a single number"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct safetensors model = {{0}, {0}};
