@@ -330,8 +330,8 @@ def test_hostile(directory):
     check_error(run(*small, "--ids-file", text), 1, "ids of text", "ids.txt", "'\\x1b3' is not an id")
     token_map = os.path.join(directory, "map.npy")
     for name, data, needle in (("short", number_list([1] * 49, "<i4"), "49 numbers, but the spec has vocab 50"),
-                               ("negative", number_list([1] * 49 + [-1], "<i4"), "the number of id 49 is -1"),
-                               ("large", number_list([2**32] + [1] * 49, "<i8"), "the number of id 0 is 4294967296"),
+                               ("negative", number_list([1] * 49 + [-1], "<i4"), "id 49 maps to -1"),
+                               ("large", number_list([2**32] + [1] * 49, "<i8"), "id 0 maps to 4294967296"),
                                ("real", number_list([1.0] * 50), "not '<i4', '<i8' or '<u4'"),
                                ("square", array("<i4", (5, 10), [1] * 50), "2 dimensions")):
         write(token_map, data)

@@ -106,7 +106,7 @@ def test_layer(directory):
     check(vectors("embed", "--ids", "0", "--table", words, "--dim", "3", "--vocab", "2")[0] == (1, 1, 3), "as the file")
     check_error(embed("--ids", "0", "--dim", "4", "--positions", f"learned:{places}"), 1, "two dims", "dim 3", "4")
     empty = write(os.path.join(directory, "empty.npy"), table([]))
-    check_error(embed("--ids", "0", "--table", empty), 1, "a table without rows", "which has none")
+    check_error(embed("--ids", "0", "--table", empty), 1, "a table without rows", "the table has no rows")
 
 
 def values_of(text):

@@ -18,7 +18,7 @@ DIM = 512  # a multiple of every block
 def types():
     """Returns the names of all element types, from the command's help."""
     text = " ".join(run("convert", "--help").stdout.decode().split())
-    return re.search(r"byte by byte: (.*) --out", text).group(1).split(", ")
+    return re.search(r"byte for byte: (.*) --out", text).group(1).split(", ")
 
 
 def numbers(rows, dim):
@@ -170,7 +170,7 @@ def test_refused(directory):
     base = ("convert", source, "--out", out, "--force", "--type")
     bad = os.path.join(directory, "bad.npy")
     before = sorted(os.listdir(directory) + ["bad.npy"])
-    for value, kind, *needles in ((math.nan, "q8_0", "row 2, column 5 is nan, which q8_0 cannot hold"),
+    for value, kind, *needles in ((math.nan, "q8_0", "row 2, column 5 is nan, which q8_0 cannot represent"),
                                   (-math.inf, "i8", "row 2, column 5 is infinite"),
                                   (1e30, "q4_0", "row 2, with values from -", "to 1.00000002e+30, does not fit in q4_0"),
                                   (1e38, "u4_grouped", "row 2", "does not fit in u4_grouped without --zeros")):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay convert`: writes a table of a model file or a .npy file to a new file in another element type or format. If
- * the type stays the same, rows are copied byte by byte. Otherwise inlay_gather() dequantizes them and
+ * `inlay convert`: writes a table from a model file or a .npy file to a new file, in another element type or format. If
+ * the type stays the same, rows are copied byte for byte. Otherwise inlay_gather() dequantizes them and
  * inlay_table_quantize() quantizes them, in pieces, and the quantization error is reported. Memory use doesn't grow
  * with the table if it's in a model file; a .npy file is loaded whole.
  */
@@ -29,13 +29,13 @@ struct conversion {
     struct convert_options options;
     struct weights from;
     struct new_table to;
-    bool copies;                 /* rows are copied byte by byte */
-    struct array before[ARRAYS]; /* of the old table */
+    bool copies;                 /* rows are copied byte for byte */
+    struct array before[ARRAYS]; /* the arrays of the old table */
     struct outputs outputs;      /* files of the new table */
     size_t piece_rows;           /* even, to fill whole bytes of zero points */
     int64_t *ids;                /* [piece_rows] */
-    float *values;               /* [piece_rows, dim]: to convert */
-    float *back;                 /* [piece_rows, dim], after them: dequantized again */
+    float *values;               /* [piece_rows, dim]: the values to convert */
+    float *back;                 /* [piece_rows, dim], after `values`: the values dequantized again */
     char *piece[ARRAYS];         /* [piece_rows] of each new array; null if absent */
     double largest, squares;     /* largest error, sum of squared errors */
 };
@@ -49,7 +49,8 @@ static size_t bytes_of_rows(const struct new_table *to, int which, size_t rows)
     return to->array[which].rank != 0 ? array_bytes(&part) : 0;
 }
 
-/* Returns true if rows can be copied byte by byte: the type stays, and its scales can express the table's factor. */
+/* Returns true if rows can be copied byte for byte: the type stays the same, and its scales can absorb the table's
+   factor. */
 static bool keeps_bytes(const struct conversion *c)
 {
     const inlay_table *from = &c->from.view;
@@ -58,7 +59,7 @@ static bool keeps_bytes(const struct conversion *c)
     return c->from.factor == 1 || (c->to.array[ARRAY_SCALES].optional && c->before[ARRAY_SCALES].rank == 0);
 }
 
-/* Loads the table, and sets up the arrays of the new one and their places. */
+/* Loads the table, and sets up the arrays of the new one and their destinations. */
 static int prepare(struct conversion *c)
 {
     const struct convert_options *options = &c->options;
@@ -99,7 +100,7 @@ static void allocate(struct conversion *c)
     size_t dim = c->to.dim;
     c->piece_rows = 2 * (PIECE_FLOATS / 2 / dim + 1);
     c->ids = xcalloc(c->piece_rows, sizeof *c->ids, what);
-    /* Only the column count can make this product overflow. */
+    /* This product overflows only if there are too many columns. */
     c->values = xcalloc(dim, 2 * c->piece_rows * sizeof *c->values, what);
     for (int i = 0; i < ARRAYS; i++) {
         if (c->to.array[i].rank != 0)
@@ -157,7 +158,7 @@ static inlay_status quantize_rows(struct conversion *c, const float *values, siz
     return inlay_table_quantize(&from, &to, view, largest);
 }
 
-/* Reports which row the type cannot hold. The library's status doesn't say, so rows are tried one by one. */
+/* Reports the row that the type can't represent. The library's status doesn't identify it, so each row is tried. */
 static int refused(struct conversion *c, size_t first, size_t n)
 {
     size_t dim = c->to.dim, row = 0;
@@ -168,7 +169,7 @@ static int refused(struct conversion *c, size_t first, size_t n)
     for (size_t i = 0; i < dim; i++) {
         float value = c->values[row * dim + i];
         if (!isfinite(value))
-            return failed("row %zu, column %zu is %s, which %s cannot hold", first + row, i,
+            return failed("row %zu, column %zu is %s, which %s cannot represent", first + row, i,
                           isnan(value) ? "nan" : "infinite", enum_name(ELEMENT_TYPES, (int)c->to.type));
         min = fminf(min, value);
         max = fmaxf(max, value);
@@ -192,13 +193,13 @@ static int requantize_rows(struct conversion *c, size_t first, size_t n)
     TRY(read_rows(c, &view, 1, n, c->back));
     for (size_t i = 0; i < n * c->to.dim; i++) {
         double error = (double)c->back[i] - (double)c->values[i];
-        /* Infinities and NaN that are preserved have no error. */
+        /* Preserved infinities and NaNs have no error. */
         c->squares += isfinite(error) ? error * error : 0;
     }
     return DONE;
 }
 
-/* Reads rows [first, first + n) of the table, into the piece or as floats. */
+/* Reads rows [first, first + n) of the table: into the piece if they are copied, otherwise as floats. */
 static int take_rows(struct conversion *c, size_t first, size_t n)
 {
     const inlay_table *from = &c->from.view;
@@ -269,7 +270,7 @@ static int run(struct conversion *c)
     TRY(c->options.format->begin(&c->to, &c->outputs));
     allocate(c);
     TRY(convert(c));
-    /* If the table goes to stdout, the report goes to stderr. */
+    /* The report goes to stderr if the table goes to stdout. */
     FILE *stream = c->outputs.out.stream == stdout ? stderr : stdout;
     TRY(outputs_commit(&c->outputs));
     report(c, stream);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The formats of format.h: how headers and arrays are written. Integers are little-endian, like the host; other hosts
- * are rejected at build time.
+ * Writes the headers and arrays of each format. Integers are little-endian, like the host; other hosts are rejected at
+ * build time.
  */
 #include "convert/format.h"
 
@@ -36,8 +36,8 @@ int place_pad(struct place *place, size_t bytes, size_t alignment)
 
 /* ---- .npy: one file per array; scales and zero points have theirs next to the elements ------------------------- */
 
-/* Opens the file of an array next to the table. Removes one left by an earlier run if this table has no such array: it
-   would be read as part of this table. */
+/* Opens the file of an array next to the table. If this table has no such array, removes a file left by an earlier run:
+   it would be read as part of this table. */
 static int open_companion(const struct new_table *table, int which, struct outputs *outputs, struct output *output)
 {
     char name[COMPANION_BYTES];
@@ -110,7 +110,8 @@ static int begin_gguf(struct new_table *table, struct outputs *outputs)
 
 /* ---- safetensors: a length, a JSON object that describes the tensors, and the elements without gaps ------------- */
 
-/* Scales are a separate tensor. It comes first, so both are aligned, as the table's elements need the least. */
+/* Scales are a separate tensor. It comes first, so both are aligned: the table's elements require the least alignment.
+ */
 enum { OBJECT_ALIGNMENT = 64, LENGTH_BYTES = 8 };
 
 static bool safetensors_holds(inlay_element_type type)
@@ -118,7 +119,7 @@ static bool safetensors_holds(inlay_element_type type)
     return inlay_safetensors_type_of(type) != NULL;
 }
 
-/* Returns the length of a name without a final ".weight", as in the names of scale tensors. */
+/* Returns the length of a name without a final ".weight", which the names of scale tensors omit. */
 static size_t stem_of(const char *name)
 {
     static const char weight[] = ".weight";
@@ -144,7 +145,7 @@ static void write_tensor(FILE *header, const struct new_table *table, size_t siz
     fprintf(header, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}", begin, begin + array_bytes(array));
 }
 
-/* Leaves space for the length, and writes the object, padded to the alignment of tensors. */
+/* Leaves space for the length, then writes the object, padded to the alignment of tensors. */
 static void write_header(FILE *header, const struct new_table *table)
 {
     const struct array *data = &table->array[ARRAY_DATA], *scales = &table->array[ARRAY_SCALES];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The formats of new tables. A format opens the files, writes the headers, and sets the place of each array. convert.c
- * then writes all arrays, a few rows at a time. Sizes are known from the start, so nothing is buffered or rewritten.
+ * The formats of new tables. A format opens the files, writes the headers, and sets the destination of each array.
+ * convert.c then writes all arrays, a few rows at a time. Sizes are known from the start, so nothing is buffered or
+ * rewritten.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 #include "inputs/stored.h"
 #include "outputs/output.h"
 
-/** The place where an array is written. */
+/** The destination of an array. */
 struct place {
     struct output *output;
     int64_t offset; /**< of the next byte; -1: append */
@@ -35,9 +36,9 @@ struct new_table {
 struct format {
     const char *suffix; /**< e.g. ".npy" */
     const char *name;   /**< for messages */
-    /** Returns true if the format supports an element type. Null if it supports all, if necessary as bytes. */
+    /** Returns true if the format supports an element type. Null: it supports all, some only as bytes. */
     bool (*holds)(inlay_element_type type);
-    /** Opens the files, writes their headers, and sets the places of arrays, unless they are appended to outputs->out.
+    /** Opens the files, writes their headers, and sets the destinations of arrays that aren't appended to outputs->out.
         Returns an outcome. */
     int (*begin)(struct new_table *table, struct outputs *outputs);
     bool names;       /**< tensors have names */
@@ -48,7 +49,7 @@ struct format {
     the format doesn't support the type. */
 int format_of_path(const char *path, inlay_element_type type, const struct format **found);
 
-/** Writes bytes of an array and advances its place. */
+/** Writes bytes of an array and advances its destination. */
 int place_write(struct place *place, const void *bytes, size_t n);
 
 /** Writes zeros after `bytes` bytes, up to a multiple of `alignment`, which is at most 64. */

@@ -32,7 +32,7 @@ static const struct option_rule rules[] = {
          "numbers 0, 1, ... of tensors that split the table by rows (default: the only tensor that can be a table)"},
     {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES,
      .help = "the new element type, or a synonym such as f16, half, int8 or fp8; case is ignored. If the table already "
-             "has this type, rows are copied byte by byte:"},
+             "has this type, rows are copied byte for byte:"},
     {"out", "FILE", OPTION_TEXT, FIELD(out),
      .help = "the new file; its suffix selects the format. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
              "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "

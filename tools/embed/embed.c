@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay embed`: tokens, table, positions, the forward pass, and the output. The state is one struct that lives as long
- * as the process.
+ * `inlay embed`: reads tokens, makes or loads the table and the positions, runs the forward pass, and writes the
+ * output. The state is one struct that lives as long as the process.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,12 +30,12 @@ enum {
 struct embedding {
     struct embed_options options;
     struct tokens tokens;
-    struct model model;       /* provides the layer; a single tensor's model is table.model */
+    struct model model;       /* provides the layer; the model of a single tensor is table.model */
     inlay_sinusoid *sinusoid; /* for the fixed table, the positions or both */
     struct weights table;
     struct weights learned;
     inlay_layer_spec own_spec;
-    const inlay_layer_spec *spec; /* that one, or the model's */
+    const inlay_layer_spec *spec; /* own_spec, or the model's */
     const inlay_layer *layer;
     inlay_batch batch;              /* all tokens */
     const inlay_executor *executor; /* null: one thread */
@@ -155,7 +155,7 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
     const inlay_layer_spec *spec = e->spec;
     size_t vocab = spec->token_mapping != NULL ? spec->token_mapping_length : spec->tokens->rows;
     if (status == INLAY_ERROR_ID && vocab == 0)
-        return failed("ids[%zu][%zu] = %" PRId64 " is not a row of the table, which has none", fault->sequence,
+        return failed("ids[%zu][%zu] = %" PRId64 " is not a row of the table: the table has no rows", fault->sequence,
                       fault->token, fault->value);
     if (status == INLAY_ERROR_ID)
         return failed("ids[%zu][%zu] = %" PRId64 " is not a row of the table, which has %zu: ids run from 0 to %zu",
@@ -170,7 +170,7 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
 
 static int forward(struct embedding *e)
 {
-    /* If the layer maps ids, they aren't table rows yet, so no row of the model's file can be named. */
+    /* If the layer maps ids, an id isn't a row of the table, so no row of the model's file can be named. */
     inlay_file *file = e->spec->token_mapping != NULL ? NULL
                        : e->model.file != NULL        ? e->model.file
                                                       : e->table.model.file;
@@ -267,7 +267,7 @@ static int draw(struct embedding *e)
     return plot_write(&e->outputs.plot, &plot);
 }
 
-/* Prints the result, unless it is written or drawn. */
+/* Prints the result unless it is written to a file or drawn. */
 static int deliver(struct embedding *e)
 {
     struct outputs *outputs = &e->outputs;
@@ -287,7 +287,7 @@ static int run(struct embedding *e)
     if (options->plot != NULL)
         TRY(check_picture(&e->tokens));
     TRY(options->table == TABLE_LAYER ? take_model_layer(e) : make_own_layer(e));
-    /* After all inputs are read and before the work, to report unwritable outputs early. */
+    /* After reading all inputs but before the work, to report unwritable outputs early. */
     e->outputs.force = options->force;
     TRY(plot_check(options->plot));
     TRY(outputs_open(&e->outputs, options->out, options->plot));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of `inlay embed`. Options that would have no effect are rejected, not ignored: the user expects one.
+ * The command line of `inlay embed`. Options that would have no effect are rejected, not ignored: the user expects them
+ * to have one.
  */
 #include "embed/options.h"
 
@@ -60,7 +61,7 @@ static const struct option_rule rules[] = {
      .help = "tokens per sequence: pads with id 0 or truncates (default: the longest sequence)"},
     {"max-tokens", "N", OPTION_INTEGER, FIELD(max_tokens), 2, INT32_MAX,
      .help = "maximum size of the vocabulary, including '' and [UNK]; other words become [UNK]",
-     .heading = "Texts are vectorized like Keras does: ASCII lowercase, ASCII punctuation\n"
+     .heading = "Texts are vectorized as in Keras: ASCII lowercase, ASCII punctuation\n"
                 "removed, split on whitespace. The vocabulary comes from the texts: '' is 0\n"
                 "(padding), [UNK] is 1, then words by descending frequency and word.\n"},
     {"print-vocab", NULL, OPTION_FLAG, FIELD(print_vocab),

@@ -21,7 +21,7 @@ enum table_kind { TABLE_FIXED, TABLE_RANDOM, TABLE_FILE, TABLE_TENSOR, TABLE_LAY
 /** The source of positions. */
 enum positions_kind { POSITIONS_SINUSOID, POSITIONS_LEARNED, POSITIONS_NONE };
 
-/** Numbers are 0 if not given, where 0 isn't a valid value. */
+/** Numbers that aren't given are 0, unless 0 is a valid value. */
 struct embed_options {
     enum source source;
     const char **input; /**< [inputs]: the arguments of --text, --text-file or --ids */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inputs of tokens.h. Texts and lists of ids both become sequences of different lengths, which share the padding
- * and truncation. Words get their ids by sorting: all occurrences by word, then the distinct words by frequency. There
- * is no hash table, so no hostile text can cause long chains. The tie rule and the punctuation are those of Keras'
+ * Texts and lists of ids both become sequences of different lengths, which are padded and truncated by the same code.
+ * Words get their ids by sorting: all occurrences by word, then the distinct words by frequency. There is no hash
+ * table, so no hostile text can cause long chains. The tie rule and the punctuation are those of Keras'
  * TextVectorization and IndexLookup, which sort (count, word) pairs in reverse.
  */
 #include "embed/tokens.h"
@@ -20,8 +20,8 @@
 /* One word of a text. */
 struct occurrence {
     struct inlay_text word;
-    size_t place; /* index among all words; of a distinct word, of its first occurrence when sorted */
-    size_t count; /* of a distinct word: number of occurrences; else 0 */
+    size_t place; /* index among all words; for a distinct word, index of its first sorted occurrence */
+    size_t count; /* occurrences of a distinct word; else 0 */
 };
 
 /* The words of all texts. */
@@ -67,7 +67,7 @@ static void split(char *text, size_t size, struct occurrences *words)
     }
 }
 
-/* Writes each distinct word of the sorted occurrences once, with its count and the place of its first occurrence.
+/* Writes each distinct word of the sorted occurrences once, with its count and the index of its first occurrence.
    Returns the number of distinct words. */
 static size_t collect(const struct occurrences *words, struct occurrence *distinct)
 {
@@ -134,8 +134,8 @@ static int read_ids(const struct embed_options *options, struct id_lists *lists)
     return DONE;
 }
 
-/* Lays out the sequences as a rectangle as long as the longest one, or of --length. For the layer of a model, they are
-   concatenated instead. */
+/* Lays out the sequences as a rectangle, as wide as the longest one or --length. For the layer of a model, concatenates
+   them instead. */
 static void lay_out(const struct embed_options *options, struct tokens *tokens)
 {
     const struct id_lists *lists = &tokens->lists;

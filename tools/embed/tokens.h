@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Turns the inputs of `inlay embed` (texts, text files or lists of ids) into token ids. Texts are vectorized like
- * Keras' TextVectorization, adapted on these same texts. This part does not use tables; the library checks ids against
- * their rows.
+ * Keras' TextVectorization after adapt() on these same texts. This part does not use tables; the library checks ids
+ * against their rows.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #include "inputs/ids.h"
 #include "text.h"
 
-/** Token ids [sequences, length], shorter sequences padded with id 0. Without padding for the layer of a model, where 0
-    is an ordinary token. */
+/** Token ids [sequences, length]; shorter sequences are padded with id 0. For the layer of a model, where 0 is an
+    ordinary token, there is no padding. */
 struct tokens {
     size_t sequences;
     size_t length;    /**< of the longest one */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The readers of ids.h.
+ * Reads lists of token ids.
  */
 #include "inputs/ids.h"
 
@@ -36,7 +36,7 @@ static bool is_separator(char c)
 
 int id_lists_add(struct id_lists *lists, const char *option, const char *path, const char *text, size_t size)
 {
-    /* There is a separator between any two ids. */
+    /* Consecutive ids have a separator between them. */
     int64_t *ids = make_room(lists, size / 2 + 1);
     size_t count = 0, end;
     for (size_t at = 0; at < size; at = end) {

@@ -11,7 +11,7 @@
 #include "formats/npy.h"
 
 /** Reads a whole file, pipe or device ("-" is standard input) into *text [*size], to be freed by the caller. *text must
-    be null before. */
+    be null before the call. */
 int load_text(const char *path, char **text, size_t *size);
 
 /** Reads a regular .npy file of a kind. The header goes to *npy, and the unconverted elements to *data, to be freed by

@@ -28,9 +28,9 @@ int model_open(const char *path, struct model *model);
 /** Opens a model and makes its input layer. */
 int model_layer_open(const char *path, struct model *model);
 
-/** Opens a model and finds the hashed n-grams of a layer; -1: of the only one. */
+/** Opens a model and finds the hashed n-grams of a layer; -1: the only layer with any. */
 int model_ngram_open(const char *path, int64_t layer, struct model *model);
 
-/** Begin and end a call that reads rows ids [n] of a table in a file. No-ops if the file is null. */
+/** Begin and end a call that reads the rows ids [n] of a table in a file. They do nothing if the file is null. */
 void model_read_begin(inlay_file *file, const inlay_table *table, const int64_t *ids, size_t n, inlay_file_read *read);
 void model_read_end(inlay_file *file, const inlay_file_read *read);

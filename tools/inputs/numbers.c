@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parsers of numbers.h. The tool never sets a locale, so strtod always expects a point. Lists on the command line
- * and in text files differ only in their separators and in the position that messages give.
+ * Parses numbers. The tool never sets a locale, so strtod always expects a point. Lists on the command line and in text
+ * files differ only in their separators and in the position that messages give.
  */
 #include "inputs/numbers.h"
 
@@ -19,8 +19,8 @@
 enum { NUMBER_BYTES = 128 };
 
 /* Copies text [size] with the terminator that the C library needs. Returns true if it only has characters of a decimal
-   number: strtod() and strtoll() also accept whitespace, and strtod() hexadecimal, nan and inf. Longer text is not a
-   number, e.g. a file without separators. */
+   number: strtod() and strtoll() also accept whitespace, and strtod() hexadecimal, nan and inf. Text that is too long,
+   e.g. a file without separators, is not a number. */
 static bool copy_number(const char *text, size_t size, const char *characters, char copy[NUMBER_BYTES])
 {
     if (size == 0 || size >= NUMBER_BYTES || memchr(text, '\0', size) != NULL)
@@ -84,7 +84,7 @@ static int read_list(const char *option, const char *name, bool is_file, const c
 {
     char separator = is_file ? '\n' : ',';
     const char *end = text + size, *next;
-    /* There is a separator between any two numbers. */
+    /* Consecutive numbers have a separator between them. */
     numbers->values = xcalloc(size / 2 + 1, sizeof *numbers->values, "a list of numbers");
     for (size_t place = 1; text != NULL; place++, text = next) {
         const char *close = memchr(text, separator, (size_t)(end - text));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Strict parsing of numbers: the whole text must be decimal, without whitespace, overflow, NaN or infinity. Also lists
- * of numbers, given in an option or in a file.
+ * Parses numbers strictly: the whole text must be decimal, without whitespace, overflow, NaN or infinity. Also reads
+ * lists of numbers, given in an option or in a file.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct numbers {
 
 /**
  * Reads "X,Y,...", "FILE.npy" or "@FILE", a text file with one number per line; blank lines and # comments are skipped.
- * "@-" is standard input. There must be at least one number, each finite and in [min, max]. Returns DONE; or MISUSED
- * or FAILED, with a message, if the command line or the file is wrong.
+ * "@-" is standard input. There must be at least one number, each finite and in [min, max]. Returns DONE; or MISUSED or
+ * FAILED, with a message, if the command line or the file is invalid.
  */
 int numbers_read(const char *option, const char *text, double min, double max, struct numbers *numbers);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of opened.h. Lives as long as the process.
+ * The list of opened files lives as long as the process.
  */
 #include "inputs/opened.h"
 

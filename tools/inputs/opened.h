@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The regular files that a run reads, by device and inode, to keep outputs/output.c from replacing any of them under
- * another name. Code that opens a file to read it must note it here.
+ * Tracks the regular files that a run reads, by device and inode, so that outputs/output.c doesn't replace any of them
+ * under another name. Code that opens a file for reading must note it here.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arrays of stored.h: one entry per type that is not just rows of bytes.
+ * The arrays of each type: one entry per type that is not just rows of bytes.
  */
 #include "inputs/stored.h"
 
@@ -79,7 +79,7 @@ size_t stored_dim(inlay_element_type type, size_t row_elements)
 {
     if (forms[type].is_numbers)
         return row_elements;
-    /* The sizes of rows of one and two blocks give the bytes per block and the fixed bytes per row. If one more column
+    /* Comparing rows of one and two blocks gives the bytes per block and the fixed bytes per row. If one more column
        can take no extra byte, a block is two columns. */
     enum { MAX_BLOCK = 1024 };
     for (size_t block = 1; block <= MAX_BLOCK; block *= 2) {

@@ -26,7 +26,7 @@ struct array {
     enum npy_element element;
     size_t rank;     /**< 0: absent */
     size_t shape[2]; /**< for rank 1, shape[1] is 1 */
-    bool optional;   /**< the type can do without it */
+    bool optional;   /**< the type doesn't require it */
 };
 
 /** Returns array `which` of a table: its elements, its scales or its zero points. Elements are [rows, dim], or [rows,
@@ -39,7 +39,7 @@ size_t array_bytes(const struct array *array);
 /** Returns true if a type has one scale per `group` columns, with a group chosen by the caller. */
 bool stored_in_groups(inlay_element_type type);
 
-/** Returns the dim of rows with this many elements, as in stored_array(), or 0 if there is none. If two dims have rows
+/** Returns the dim of rows with this many elements, as in stored_array(), or 0 if there is none. If two dims give rows
     of the same size, returns the even one. */
 size_t stored_dim(inlay_element_type type, size_t row_elements);
 

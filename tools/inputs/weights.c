@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of weights.h. Ids past the table are skipped here; the library reports them.
+ * Makes and loads tables. Ids past the table are skipped here; the library reports them.
  */
 #include "inputs/weights.h"
 
@@ -69,7 +69,7 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
 
 /* ---- Tables from files ------------------------------------------------------------------------------------------ */
 
-/* Makes a view of the elements of a file. `type` may be 0. */
+/* Makes a view over the elements of a file. `type` may be 0. */
 static int view_data(const char *path, const struct npy *npy, inlay_element_type type, size_t dim,
                      struct weights *weights)
 {
@@ -84,7 +84,7 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
     if (dim == 0 || stored_array(ARRAY_DATA, type, npy->rows, dim, 0).shape[1] != npy->dim)
         dim = stored_dim(type, npy->dim);
     if (dim == 0)
-        return failed("%s has rows of %zu bytes, which no dim of %s gives", shown(path), npy->dim, name);
+        return failed("%s has rows of %zu bytes, which match no dim of %s", shown(path), npy->dim, name);
     weights->view =
         inlay_table_view(type, weights->arrays[ARRAY_DATA], npy->rows, dim, inlay_table_row_bytes(type, dim));
     weights->view.group = stored_in_groups(type) ? 32 : 0; /* until its scales are loaded */
@@ -136,12 +136,12 @@ static int load_companion(const char *path, int which, struct weights *weights)
     return check_companion(path, which, &npy, &wanted);
 }
 
-/* Rejects a table if its dim differs from a given one. */
+/* Rejects a table whose dim differs from --dim. */
 static int check_dim(const char *name, size_t dim, const inlay_table *table)
 {
     if (dim == 0 || dim == table->dim)
         return DONE;
-    /* Rows with one column less can have the same size. */
+    /* Rows with one column fewer can have the same size. */
     const bool or_less = inlay_table_row_bytes(table->type, table->dim - 1) == table->stride_bytes;
     return or_less ? failed("--dim %zu contradicts %s, which has dim %zu or %zu: give one of them", dim, shown(name),
                             table->dim, table->dim - 1)
@@ -185,7 +185,8 @@ int weights_map(const char *path, const char **name, size_t dim, struct weights 
     TRY(model_open(path, &weights->model));
     if (*name == NULL)
         TRY(find_table(path, weights->model.file, name));
-    /* Scales next to a .npy file are not looked for here, nor found by the name of a folder or a link. */
+    /* Scales in a file next to a .npy file aren't searched for here. The name of a folder or a link wouldn't lead to
+       them. */
     const inlay_file_tensor *tensor = inlay_file_find_tensor(weights->model.file, *name);
     if (tensor != NULL && strcmp(tensor->type, inlay_npy_type(NPY_I1)->name) == 0)
         return failed("%s is int8 from a .npy file and may have scales in a second file: give the path that ends in "

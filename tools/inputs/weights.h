@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables for the layer: float32 rows made by formula, or rows of any element type from files.
+ * Tables for the layer: float32 rows computed by a formula, or rows of any element type from files.
  */
 #pragma once
 
@@ -32,15 +32,15 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
  * Loads a table from a .npy file and its files of scales and zero points.
  *
  * @param type  0: from the type of the file's elements
- * @param dim   required dim, or 0; u4_rowwise has rows of the same size for two dims
+ * @param dim   required dim, or 0; two dims of u4_rowwise have rows of the same size
  */
 int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights);
 
 /**
- * Opens a model file and uses a table of it.
+ * Opens a model file and uses one of its tables.
  *
- * @param name  a name for inlay_file_get_table(); null: the only tensor that can be a table, whose name is returned
- * here
+ * @param name  a name for inlay_file_get_table(); null: the only tensor that can be a table; its name is then stored
+ *              here
  * @param dim   required dim, or 0
  */
 int weights_map(const char *path, const char **name, size_t dim, struct weights *weights);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay ngram`: a spec, sequences and their histories, and the row ids or rows of their n-grams. The state is one
- * struct that lives as long as the process.
+ * `inlay ngram`: reads a spec, sequences and their histories, and writes the row ids or rows of their n-grams. The
+ * state is one struct that lives as long as the process.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ enum { DEFAULT_DIM = 64 };
 /* The state of a run. */
 struct hashing {
     struct ngram_options options;
-    struct ngram_spec file; /* of a model: only spec and tables; the columns are part of the result */
+    struct ngram_spec file; /* for a model, only spec and tables are set; the result includes the columns */
     struct model model;
     struct id_lists sequences;
     struct id_lists histories; /* as given */
@@ -148,7 +148,7 @@ static void print_row_ids(const struct hashing *h)
 
 /* ---- Rows ------------------------------------------------------------------------------------------------------- */
 
-/* Returns how many rows of a table the columns need. */
+/* Returns the number of rows that the columns require of a table. */
 static size_t rows_needed(const inlay_ngram_spec *spec, size_t table)
 {
     uint64_t rows = 0;
@@ -254,7 +254,7 @@ static int run(struct hashing *h)
     TRY(threads_start(options->threads, &h->executor));
     if (options->rows != ROWS_NONE)
         TRY(prepare_tables(h));
-    /* After all inputs are read and before the work, to report unwritable outputs early. */
+    /* After reading all inputs but before the work, to report unwritable outputs early. */
     h->outputs.force = options->force;
     TRY(outputs_open(&h->outputs, options->out, NULL));
     TRY(options->rows == ROWS_NONE ? make_row_ids(h) : forward(h));

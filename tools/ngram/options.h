@@ -12,12 +12,12 @@
 
 #include "inputs/numbers.h"
 
-/** Arguments of repeatable options, each counted separately. */
+/** Arguments of repeatable options. Each option has its own count. */
 struct ngram_arguments {
     const char *ids; /**< of a sequence, or a file of ids */
     bool is_file;
     const char *history; /**< ids before the sequence */
-    const char *table;   /**< a file of rows; or the only one, "random" or "model" */
+    const char *table;   /**< a file of rows; or, alone, "random" or "model" */
 };
 
 /** The source of rows. ROWS_NONE: the result is row ids. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of spec.h. The whole text is first checked as JSON; a value is then a reader positioned at it. Keys are
- * read in a fixed order, those that limit others first. Every number is checked here, since the library's status
- * doesn't say which one is wrong.
+ * Reads specs. The whole text is first checked as JSON; a value is then a reader positioned at it. Keys are read in a
+ * fixed order, those that limit others first. Every number is checked here, since the library's status doesn't identify
+ * the invalid one.
  */
 #include "ngram/spec.h"
 
@@ -25,7 +25,7 @@ struct value {
     struct inlay_json json; /* a reader positioned at the value; all zero if absent */
 };
 
-/* Reads a value into place [bytes]. */
+/* Reads a value into `place` [bytes]. */
 typedef int take_value(struct value value, struct ngram_spec *spec, void *place, size_t bytes);
 
 /* Keeps memory until the spec is no longer used. */
@@ -38,7 +38,7 @@ static void *keep(struct ngram_spec *spec, void *memory)
 
 /* ---- Single values ---------------------------------------------------------------------------------------------- */
 
-/* Reports the expected kind of a value, or that it is missing. Returns DONE if the value is absent and optional. */
+/* Reports that a value has the wrong kind or is missing. Returns DONE if the value is absent and optional. */
 static int refuse(struct value value, const char *wanted)
 {
     if (value.json.begin == NULL)
@@ -109,7 +109,7 @@ static size_t count_of(struct value array)
     return n;
 }
 
-/* Reads all elements of an array into places [elements][bytes]. */
+/* Reads all elements of an array into `places` [elements][bytes]. */
 static int take_elements(struct value array, struct ngram_spec *spec, take_value *take, char *places, size_t bytes)
 {
     struct value element = {.path = array.path, .min = array.min, .max = array.max};
@@ -175,7 +175,7 @@ static int refuse_key(struct value object, const char *number, struct inlay_text
     return failed("%s: %s has %s key %s", shown(object.path), object.name, number, shown(meaning));
 }
 
-/* Checks that a value is an object with no keys except these, a null-terminated list, and none of them twice. */
+/* Checks that a value is an object that has only these keys, a null-terminated list, and each at most once. */
 static int check_keys(struct value object, const char *const *keys)
 {
     struct inlay_json json = object.json;
@@ -233,7 +233,7 @@ static int take_column(struct value object, struct ngram_spec *spec, void *place
     return DONE;
 }
 
-/* Reads values that limit others first. */
+/* Values that limit others are read first. */
 static int take_spec(struct value object, struct ngram_spec *spec)
 {
     static const char *const keys[] = {"comment",   "vocab",  "length", "mix",         "pad",     "zero_is_none",
@@ -311,8 +311,8 @@ int ngram_spec_map(const char *path, struct ngram_spec *spec)
     for (size_t i = 0; i < vocab; i++) {
         const int64_t number = npy_integer(&npy, data, i);
         if (number < 0 || number > UINT32_MAX)
-            return failed("--token-map %s: the number of id %zu is %" PRId64 ", not from 0 to %" PRIu32, shown(path), i,
-                          number, UINT32_MAX);
+            return failed("--token-map %s: id %zu maps to %" PRId64 ", which must be from 0 to %" PRIu32, shown(path),
+                          i, number, UINT32_MAX);
         map[i] = (uint32_t)number;
     }
     return DONE;

@@ -14,7 +14,7 @@
 /** A spec and the arrays that it points to. All zero before it is read. */
 struct ngram_spec {
     inlay_ngram_spec spec;
-    bool map_required; /**< the token map is not in the file but required */
+    bool map_required; /**< a token map is required but isn't in the file */
     size_t tables;     /**< 1 + the largest table index of a column */
     void *memory[8];   /**< [memory_count] owned: arrays, and the files they come from */
     size_t memory_count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The answers of completion.h, from the option tables. The values of an option come from its help text.
+ * Completes words from the option tables. The values of an option come from its help text.
  */
 #include "options/completion.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The parser and the help of options.h. It uses getopt_long, which accepts `--name value`, `--name=value` and
- * unambiguous prefixes. Messages are our own: one line, with the option's name and how to correct it.
+ * Parses options and prints help. It uses getopt_long, which accepts `--name value`, `--name=value` and unambiguous
+ * prefixes. It prints its own messages: one line, with the option's name and the fix.
  */
 #include "options/options.h"
 
@@ -208,7 +208,7 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
         int argument = line->rules[i].kind == OPTION_FLAG ? no_argument : required_argument;
         known[i + 1] = (struct option){line->rules[i].name, argument, NULL, FIRST + i};
     }
-    /* 0 instead of 1 makes glibc and musl forget the state of an earlier scan. */
+    /* 0 instead of 1 makes glibc and musl reset the state of an earlier scan. */
     optind = 0;
     opterr = 0;
     TRY(take_options(line, argc, argv, known, options));

@@ -15,14 +15,14 @@ int options_parse(struct command_line *line, int argc, char **argv, void *option
 /** Returns true if the option `name` was given. */
 bool option_given(const struct command_line *line, const char *name);
 
-/** A reason to reject options. An entry without options ends a list. */
+/** A reason to reject options. A list ends with an entry without options. */
 struct refusal {
     const char *options[9]; /**< null-terminated */
     const char *with;       /**< the option that they conflict with, or the result of when() */
     const char *why;        /**< the message; a %s, if any, is the option's name */
 };
 
-/** Returns a `with` that always rejects if a condition holds. */
+/** Returns a `with` that rejects the options if a condition holds. */
 static inline const char *when(bool holds)
 {
     return holds ? "" : NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads of threads.h. The build defines INLAY_TOOL_PTHREADPOOL. The adapter is the one in examples/.
+ * Runs an executor's threads. The build defines INLAY_TOOL_PTHREADPOOL. The adapter is the one in examples/.
  */
 #include "options/threads.h"
 
@@ -25,7 +25,7 @@ static void *pass(void *gate)
     return NULL;
 }
 
-/* Returns true if n threads can run at the same time. pthreadpool does not check that its threads were started, and
+/* Returns true if n threads can run at the same time. pthreadpool doesn't check that its threads have started, and
    would wait forever for a missing one. */
 static bool can_start(size_t n)
 {

@@ -13,6 +13,6 @@ enum { MAX_THREADS = 1024 };
 /** The thread library, or "none". */
 extern const char threads_library[];
 
-/** Starts n - 1 threads in addition to the caller's. Called once per process; the threads end with it. *executor stays
-    null for n = 1. Returns FAILED, with a message, if the system can't start that many. */
+/** Starts n - 1 threads in addition to the caller's. Call it once per process; the threads end with the process.
+    For n = 1, *executor stays null. Returns FAILED, with a message, if the system can't start that many. */
 int threads_start(int64_t n, const inlay_executor **executor);

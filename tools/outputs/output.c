@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The outputs of output.h. Permission to replace a file is checked when an output is opened, and again right before the
- * complete file is moved into place.
+ * Permission to replace a file is checked when an output is opened, and again right before the complete file is moved
+ * into place.
  */
 #include "outputs/output.h"
 
@@ -46,7 +46,7 @@ static void clean_up_at_the_end(void)
     atexit(remove_temporaries);
     for (size_t i = 0; i < CAUGHT; i++) {
         struct sigaction action;
-        /* A signal that the parent ignores, as nohup does, stays ignored. */
+        /* Signals that the parent ignores, such as nohup's SIGHUP, stay ignored. */
         if (sigaction(caught[i], NULL, &action) != 0 || action.sa_handler != SIG_DFL)
             continue;
         action.sa_handler = remove_and_raise;
@@ -83,7 +83,7 @@ static int find_target(struct output *output, bool exists)
     return size < PATH_BYTES ? DONE : cannot_write(output);
 }
 
-/* Rejects a target that is an input of this run, not a regular file, or an existing file without `force`. */
+/* Rejects a target that is an input of this run, isn't a regular file, or exists and `force` is false. */
 static int check_target(const struct output *output, bool force)
 {
     struct stat status;
@@ -153,7 +153,7 @@ static int open_output(const struct outputs *outputs, struct output *output, con
     return DONE;
 }
 
-/* True if two outputs would write to the same file or pipe. A device such as /dev/null may take both. */
+/* Returns true if two outputs would write to the same file or pipe. Both may go to a device such as /dev/null. */
 static bool same_output(const struct output *one, const struct output *other)
 {
     if (*one->target != '\0' || *other->target != '\0')

@@ -2,7 +2,7 @@
 /*
  * Output files. Each is written to a temporary file next to its target and renamed when it is complete, so a failed or
  * interrupted run leaves the old file. An existing file is replaced only with --force, and an input (inputs/opened.h)
- * never. "-", pipes and devices are written directly; a terminal is refused.
+ * is never replaced. "-", pipes and devices are written directly; a terminal is refused.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "formats/npy.h"
 
-/** Bytes of the longest path of a system call, and of a temporary name made from it. */
+/** Sizes of the longest path for a system call, and of a temporary name made from it. */
 enum { PATH_BYTES = 4096, TEMPORARY_BYTES = PATH_BYTES + 40 };
 
 /** An output in progress; all zero if there is none. */
@@ -44,8 +44,8 @@ struct outputs {
 /** The help text of --force. */
 extern const char output_force_help[];
 
-/** Opens the files of --out and --plot; null paths are skipped. All inputs must have been noted before. Rejects
-    existing files without --force, and two names of the same file. */
+/** Opens the files of --out and --plot; null paths are skipped. All inputs must be noted before. Rejects existing files
+    without --force, and two names of the same file. */
 int outputs_open(struct outputs *outputs, const char *out, const char *plot);
 
 /** Opens one more file, such as `scales`. `option` is the option to name in messages. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tensors of result.h.
+ * Allocates, writes and prints tensors.
  */
 #include "outputs/result.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout, the averaging and the colors of heat.h. Sums are doubles, which 2^31 float32 values of one sign can't
- * overflow. A value that isn't finite makes a sum that isn't finite.
+ * Layout, averages and colors of a heat map. Sums are doubles, which 2^31 float32 values of the same sign can't
+ * overflow. A non-finite value makes its sum non-finite.
  */
 #include "pictures/heat.h"
 
@@ -117,7 +117,7 @@ void heat_choose_colors(struct heat *heat)
     if (low > high)
         low = high = 0;
     heat->diverging = low < 0 && high > 0;
-    /* A constant still needs two ends. Means that differ by less than this are equal up to rounding. */
+    /* A constant still needs two ends. Means that differ by less than this differ only by rounding. */
     double largest = fmax(fabs(low), fabs(high));
     double margin = high - low <= largest * 0x1p-24 ? fmax(largest / 2, 1) : 0;
     heat->low = heat->diverging ? -largest : low - margin;

@@ -29,7 +29,7 @@ struct heat {
     size_t cell_columns;
     int cell_width; /**< pixels */
     int cell_height;
-    double *sums; /**< [panels, cell_rows, cell_columns]; not finite if a value isn't */
+    double *sums; /**< [panels, cell_rows, cell_columns]; not finite if any value isn't */
 
     /* Set with the colors. */
     double low; /**< the values at their ends */

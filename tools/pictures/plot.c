@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pictures of plot.h, drawn with cairo. Everything is first drawn on an unbounded recording surface, because the
- * size of the picture depends on its text. cairo keeps its first error in the context and then ignores further calls,
- * so one check at the end is enough.
+ * Draws plots with cairo. Everything is first drawn on an unbounded recording surface, because the size of the picture
+ * depends on its text. cairo keeps its first error in the context and then ignores further calls, so one check at the
+ * end is enough.
  */
 #include "pictures/plot.h"
 
@@ -220,7 +220,7 @@ static void draw_bar_ticks(const struct frame *frame, double x, double y, double
     /* All labels have as many decimals as the step. */
     bool plain = step >= 1e-5 && fmax(fabs(heat->low), fabs(heat->high)) < 1e6;
     int decimals = step < 1 ? (int)ceil(-log10(step)) : 0;
-    /* Multiples of the step, not sums, to get an exact 0. */
+    /* Multiples of the step instead of sums give an exact 0. */
     for (double i = ceil(heat->low / step); i * step <= heat->high + span * 1e-9; i++) {
         double at = y + round((heat->high - i * step) / span * (height - 1));
         char text[LABEL_BYTES];
@@ -253,7 +253,7 @@ static void draw_bar(const struct frame *frame)
 
 /* ---- The picture ------------------------------------------------------------------------------------------------ */
 
-/* Returns the width of the longest row label. Of numbers, the last is the longest. */
+/* Returns the width of the longest row label. If labels are numbers, the last one is the longest. */
 static double label_width(const struct frame *frame)
 {
     size_t rows = frame->heat->rows, labels = frame->heat->labeled ? frame->heat->panels * rows : rows;
@@ -313,7 +313,7 @@ static cairo_status_t write_png(cairo_surface_t *recording, FILE *stream)
     cairo_t *cr = cairo_create(paper);
     set_color(cr, 0xffffff);
     cairo_paint(cr);
-    /* By whole pixels, to keep edges sharp. */
+    /* Shift by whole pixels, to keep edges sharp. */
     cairo_set_source_surface(cr, recording, MARGIN - floor(x), MARGIN - floor(y));
     cairo_paint(cr);
     cairo_status_t status = cairo_status(cr);

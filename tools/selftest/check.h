@@ -53,7 +53,7 @@ void *trial_ids(struct trial *trial, inlay_id_type type, size_t n, int64_t low, 
 /** Returns a view of a random table of any type, with scales and zero points if the type has them. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed);
 
-/** Adds data [size] to the hash, 64-bit FNV-1a, which depends on each bit and on the order. */
+/** Adds data [size] to the hash, 64-bit FNV-1a. It depends on every bit and on their order. */
 void trial_bytes(struct trial *trial, const void *data, size_t size);
 
 /** Adds rows [n, dim] of an output type to the hash, with all NaNs made equal, and all bytes between the rows. */
@@ -63,10 +63,10 @@ void trial_rows(struct trial *trial, const void *rows, size_t n, size_t dim, siz
 /** Reports an error. Only the first is kept. */
 void trial_fault(struct trial *trial, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/** Reports an error if a call did not succeed. */
+/** Reports an error if a call failed. */
 void trial_ok(struct trial *trial, const char *call, inlay_status status);
 
-/** Returns a sinusoid, or null if it can't be made, which is reported. */
+/** Returns a sinusoid. If it can't be made, reports an error and returns null. */
 inlay_sinusoid *trial_sinusoid(struct trial *trial, const inlay_sinusoid_spec *spec);
 
 /** Makes a layer and adds its output of `rows` rows for a batch to the hash. */
@@ -83,7 +83,7 @@ struct family {
     const void *rows; /**< null: items are numbers */
     size_t row_bytes, row_count;
     const char *(*item)(size_t item); /**< for numbers: the name; null past the last one */
-    bool once;                        /**< runs under a single condition, because each item takes long */
+    bool once;                        /**< run under a single condition, because each item takes long */
 };
 
 /** The fields of a family whose items are the rows of an array. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Golden checks: calls with results computed by other programs. tests/tool/test_selftest.py makes the digests from
- * those results, without the library.
+ * Golden checks: calls whose results were computed by other programs. tests/tool/test_selftest.py makes the digests
+ * from those results, without the library.
  */
 #include "selftest/check.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks of layers: forward and backward calls for a table of layers, at a narrow odd dim and at a wide one that is
- * split into parts. Also calls with one bad argument. They must return its status, the place of a bad id, position,
- * segment or offset, and write nothing.
+ * split into parts. Also checks calls with one invalid argument. They must return its status and the index of an
+ * invalid id, position, segment or offset, and must write nothing.
  */
 #include "selftest/check.h"
 
@@ -25,7 +25,7 @@ enum {
 /* Changes to a layer with float32 tokens and int32 ids. */
 static const struct layer_check {
     const char *name;
-    bool backward, gather; /* also check gradients; also check rows of inlay_gather() */
+    bool backward, gather; /* check gradients too; check rows of inlay_gather() too */
     bool sinusoid, learned, segments;
     bool weights, token_weights; /* with pooling: weights of the batch's tokens, of the vocabulary */
     bool padding, starts, position_ids, ragged, shard, extents, mapping;
@@ -338,7 +338,7 @@ static void error_run(struct trial *trial, size_t item)
 {
     static const struct layer_check layer_of_errors = {.learned = true, .segments = true};
     static const inlay_fault nowhere = {
-        .sequence = 99, .token = 99, .value = 99}; /* unchanged if nothing has a place */
+        .sequence = 99, .token = 99, .value = 99}; /* unchanged if no argument has an index */
     const struct error_check *wanted = &errors[item];
     make_call(trial, &layer_of_errors, ERROR_DIM);
     for (size_t i = 0; i < TOKENS; i++) {

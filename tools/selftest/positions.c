@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of positions: the sinusoid tables that the tests have MPFR hashes of, every recipe with its conventions, lists
+ * Checks of positions: the sinusoid tables whose MPFR hashes are in the tests, every recipe with its conventions, lists
  * of positions, and rotary tables with every scaling.
  */
 #include "selftest/check.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of checks, the conditions, and the processes of process.h. A process sends each result through a pipe as
- * soon as it is known, so if it dies, the check is known.
+ * Lists the checks and conditions, and runs the processes. A process sends each result through a pipe as soon as it is
+ * known. If it dies, the number of results identifies the check that was running.
  */
 #include "selftest/process.h"
 
@@ -130,7 +130,7 @@ static bool use_isa(const char *isa)
 struct child child_start(const char *isa, size_t count)
 {
     int ends[2];
-    fflush(stdout); /* or the child would write it again */
+    fflush(stdout); /* otherwise the child would write it again */
     const pid_t pid = pipe(ends) == 0 ? fork() : -1;
     FILE *pipe_end = pid < 0 ? NULL : pid == 0 ? fdopen(ends[1], "wb") : fdopen(ends[0], "rb");
     if (pipe_end == NULL)

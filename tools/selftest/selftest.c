@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `inlay selftest`: checks the library on the user's machine. On each ISA, the hashes of all checks must equal those in
- * the sources, which are the same on other machines. The last line is for reports.
+ * the sources, which are the same for every machine. The last line is meant for bug reports.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trial of a check: its arena, executor, random data, hash and error.
+ * Implements a trial: its arena, executor, random data, hash and error.
  */
 #include "selftest/check.h"
 
@@ -132,7 +132,7 @@ void trial_fault(struct trial *trial, const char *format, ...)
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
-/* The executor for split calls: every second part from the last one down, then the others. */
+/* The executor for split calls. It runs every second part, from the last one down, then the others. */
 static void run_out_of_order(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
 {
     (void)ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The comparison of compare.h. Both tables are made in chunks of rows, which are not kept.
+ * Compares two tables. Both are made in chunks of rows, which are not kept.
  */
 #include "table/compare.h"
 
@@ -19,7 +19,7 @@ enum {
     LABEL_BYTES = 32
 };
 
-/* The sum of distances, the largest, and its first place. */
+/* The sum of the distances, the largest one, and where it first occurs. */
 struct distances {
     double sum;
     double largest;
@@ -107,7 +107,7 @@ static void label_of(const struct generator *g, size_t decade, char label[LABEL_
     snprintf(label, LABEL_BYTES, low < high ? "%.0f-%.0f" : "%.0f", low, high);
 }
 
-/* Prints the mean, the maximum and its place, with a field width for printf. */
+/* Prints the mean, the maximum and its location, with a field width for printf. */
 static void print_distances(const struct distances *distances, size_t entries, int width)
 {
     char place[LABEL_BYTES];

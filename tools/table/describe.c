@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The descriptions of describe.h. Only parameters that have an effect and aren't defaults are mentioned.
+ * Describes tables. Parameters that have no effect or their default value are omitted.
  */
 #include "table/describe.h"
 

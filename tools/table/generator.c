@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The generator of generator.h. Lists of positions are always doubles: these hold every position, and the library
+ * Makes the rows of tables. Lists of positions are always doubles, which can represent every position; the library
  * rounds them if a recipe does.
  */
 #include "table/generator.h"
@@ -43,7 +43,7 @@ static int read_positions(const struct table_options *options, struct generator 
     return options->rope ? misused("--rope makes tables of consecutive positions: give --positions as A:B") : DONE;
 }
 
-/* Reads a list with one number per frequency of the table, if the option was given. */
+/* If the option was given, reads a list with one number per frequency of the table. */
 static int read_list(const char *option, const char *text, double min, double max, const inlay_sinusoid_spec *spec,
                      struct numbers *list)
 {
@@ -100,7 +100,7 @@ int generator_start(struct generator *g)
     memcpy(g->shape, shape + 3 - g->rank, g->rank * sizeof *g->shape);
     g->row_bytes = inlay_table_row_bytes(options->type, columns);
     g->chunk_rows = CHUNK_BYTES / sizeof(float) * (size_t)options->threads / columns + 1;
-    /* Only the column count can make this product overflow. */
+    /* This product overflows only if there are too many columns. */
     for (int i = 0; i < (options->rope || options->compare ? 2 : 1); i++)
         g->chunk[i] = xcalloc(columns, g->chunk_rows * sizeof(float), "some rows");
     return threads_start(options->threads, &g->executor);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of `inlay table`. Options that would have no effect are rejected, not ignored: the user expects one.
- * --odd is a policy for any dim, so it is accepted with an even one. An original length has no default: a wrong one
- * makes a table that looks right.
+ * The command line of `inlay table`. Options that would have no effect are rejected, not ignored: the user expects them
+ * to have one. --odd is a policy for any dim, so it is accepted with an even dim. An original length has no default:
+ * with a wrong one, the table still looks right.
  */
 #include "table/options.h"
 
@@ -260,7 +260,7 @@ int table_options_parse(int argc, char **argv, struct table_options *options)
 {
     *options = default_options(INLAY_RECIPE_EXACT, 0);
     TRY(options_parse(&options->line, argc, argv, options));
-    /* Reset, now that the recipe is known: its defaults apply unless an option changes them. */
+    /* Start over from the recipe's defaults, which apply unless an option changes them. */
     *options = default_options(options->spec.recipe, (size_t)options->dim);
     TRY(options_parse(&options->line, argc, argv, options));
     options->rope = option_given(&options->line, "rope");

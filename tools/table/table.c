@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay table`: rows of sinusoids or of rotary tables, and their output. Printed rows are computed on demand.
+ * `inlay table`: makes rows of sinusoids or rotary tables, and outputs them. Printed rows are computed on demand.
  */
 #include <stdio.h>
 
@@ -121,7 +121,7 @@ static int run(struct production *p)
     TRY(generator_read(options, g));
     if (options->print_frequencies)
         return print_frequencies(g);
-    /* After all inputs are read and before the work, to report unwritable outputs early. */
+    /* After reading all inputs but before the work, to report unwritable outputs early. */
     p->outputs.force = options->force;
     TRY(plot_check(options->plot));
     TRY(outputs_open(&p->outputs, options->out, options->plot));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The messages of message.h. A message is formatted as a whole before it is written, so lines of several processes
- * don't mix.
+ * A message is formatted as a whole before it is written, so lines from several processes don't mix.
  */
 #include "text/message.h"
 

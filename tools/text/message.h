@@ -14,7 +14,7 @@ enum outcome {
     HELPED = -1, /**< help was printed, a success */
     DONE = 0,
     FAILED = 1, /**< a runtime error: files, memory, values in files */
-    MISUSED = 2 /**< the command line is wrong */
+    MISUSED = 2 /**< the command line is invalid */
 };
 
 /** Makes messages begin with "inlay" and the name of the command. The name is not copied. */
@@ -27,7 +27,7 @@ int message(enum outcome outcome, const char *format, ...) __attribute__((format
 #define failed(...) message(FAILED, __VA_ARGS__)
 #define misused(...) message(MISUSED, __VA_ARGS__)
 
-/** Returns from the calling function if a step's outcome is not DONE. Only if nothing is left to close. */
+/** Returns from the calling function if a step's outcome is not DONE. Use it only where nothing is left to close. */
 #define TRY(step)                                                                                                      \
     do {                                                                                                               \
         int outcome_of_step = (step);                                                                                  \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names of names.h. All these enums except recipes count from 1, like these lists.
+ * Names of enum values. All these enums except recipes count from 1, like these lists.
  */
 #include "text/names.h"
 

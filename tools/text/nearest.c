@@ -60,7 +60,7 @@ void nearest_consider(struct nearest *nearest, const char *word, const char *nam
     while (place < nearest->count && words[place].word != word)
         place++;
     if (place < nearest->count && words[place].distance <= found.distance)
-        return; /* by a name that is as near */
+        return; /* the word already has a name at least as near */
     if (place == nearest->count && place < MAX)
         nearest->count++;
     for (; place > 0 && words[place - 1].distance > found.distance; place--) {

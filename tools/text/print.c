@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The printer of print.h. The values to show are collected first, at most THRESHOLD of them, because they determine the
- * width of a number.
+ * Prints tensors. The values to show are collected first, at most THRESHOLD of them, because they determine the width
+ * of a number.
  */
 #include "text/print.h"
 
@@ -100,7 +100,7 @@ static void choose_decimals(struct printer *printer)
     printer->decimals = largest < 10 ? DIGITS - 1 : DIGITS - 1 - (int)log10(largest);
     if (!printer->scientific)
         return;
-    /* In scientific notation all values have as many digits as the longest. */
+    /* In scientific notation, all values have as many digits as the longest one. */
     printer->decimals = 1;
     for (size_t i = 0; i < printer->count; i++) {
         while (printer->decimals < DIGITS - 1 && !format_value(printer, printer->values[i], text))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The line of progress.h: first after half a second, then ten times a second. It is overwritten with spaces, because
+ * Prints the progress line after half a second, then ten times a second. The line is overwritten with spaces, because
  * not every terminal supports escape sequences.
  */
 #include "text/progress.h"

@@ -19,7 +19,7 @@ struct progress {
 /** Starts timing some work. */
 struct progress progress_start(const char *what);
 
-/** Shows the fraction of the work done, in [0, 1]. Cheap if no update is due. */
+/** Shows the fraction of the work done, in [0, 1]. This is cheap if no update is due. */
 void progress_show(struct progress *progress, double part);
 
 /** Clears the line. */
