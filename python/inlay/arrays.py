@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Rare cases of arrays, and error messages. The extension module calls these functions by name."""
+"""Handles rare cases of arrays, and makes error messages. The extension module calls these functions by name."""
 
 import importlib
 import sys
@@ -18,17 +18,18 @@ def probe(numpy: Any) -> tuple[Any, int, Any]:
 
 
 def ml_dtype(name: str) -> Any:
-    """Returns a dtype of ml_dtypes."""
+    """Returns an ml_dtypes dtype."""
     import numpy  # pylint: disable=import-outside-toplevel
 
     try:
         return numpy.dtype(getattr(importlib.import_module("ml_dtypes"), name))
     except (ImportError, AttributeError):
-        raise TypeError(f"{name} in NumPy needs the package ml_dtypes") from None
+        raise TypeError(f"{name} in NumPy requires the package ml_dtypes") from None
 
 
 def array_of(tensor: Any, numpy: Any, plain: bool, dtype: Any, copy: Optional[bool]) -> Any:
-    """Implements FileTensor.__array__(dtype, copy). `plain`: the buffer protocol has a format for the type."""
+    """Implements FileTensor.__array__(dtype, copy). `plain` is true if the buffer protocol has a format for the type.
+    """
     if plain:
         array = numpy.asarray(tensor)
     else:
@@ -37,24 +38,28 @@ def array_of(tensor: Any, numpy: Any, plain: bool, dtype: Any, copy: Optional[bo
     if same and not copy:
         return array
     if copy is False:
-        raise ValueError("copy=False, and another dtype needs a copy: leave copy out")
+        raise ValueError("copy=False was given, but converting to another dtype requires a copy: leave copy out")
     return array.copy() if same else array.astype(dtype)
 
 
 def consumer(like: Any) -> Callable[[Any], Any]:
-    """Returns from_dlpack() of the framework of an array: from its array namespace, or in PyTorch from the package."""
+    """Returns the from_dlpack() function of an array's framework: from its array namespace, or in PyTorch from the
+    package.
+    """
     if hasattr(like, "__array_namespace__"):
         return like.__array_namespace__().from_dlpack
     return importlib.import_module(type(like).__module__.partition(".")[0]).from_dlpack
 
 
-# Types of ml_dtypes without a format in the buffer protocol, and integers of their size.
+# ml_dtypes types without a format in the buffer protocol, and integers of their size.
 _BITS = {"bfloat16": "uint16", "float8_e4m3fn": "uint8", "float8_e8m0fnu": "uint8"}
 
 
 def bits_of(array: Any) -> Optional[tuple[Any, str]]:
-    """Returns the elements of an array as integers, and the name of their type, if the framework can't export it. NumPy
-    exports no types of ml_dtypes, and PyTorch before 2.10 no 8-bit floats. Returns None for other types."""
+    """Returns the elements of an array as integers, and the name of their type, if the framework can't export that
+    type. NumPy can't export ml_dtypes types, and PyTorch before 2.10 can't export 8-bit floats. Returns None for other
+    types.
+    """
     name = str(getattr(array, "dtype", None)).rpartition(".")[2]
     if name not in _BITS:
         return None
@@ -66,7 +71,7 @@ def bits_of(array: Any) -> Optional[tuple[Any, str]]:
 def check_gradient() -> None:
     """Raises RuntimeError for an output that requires a gradient, as PyTorch does."""
     if sys.modules["torch"].is_grad_enabled():
-        raise RuntimeError("out requires a gradient, and a call has none: call it under torch.no_grad()")
+        raise RuntimeError("out requires a gradient, which calls don't compute: call it under torch.no_grad()")
 
 
 def unknown_dtype(array: Any, what: str) -> TypeError:

@@ -44,7 +44,7 @@ class File(_core.File):
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """Metadata by key from GGUF, __metadata__ of safetensors, and config.json: str, int, float, bool or tuple."""
+        """Metadata by key, from GGUF, safetensors' __metadata__ and config.json: str, int, float, bool or tuple."""
         return _ByName(lambda: self._names(False), self._value, "values")
 
     def layer(
@@ -101,8 +101,8 @@ def open_file(
 
     path is a .safetensors, .gguf or .npy file (detected by content), an .index.json of several files, any file of a
     split GGUF model, or a directory with one of these. With memory="mapped", pages are read from the disk on first
-    access, and truncating the file in the meantime kills the process with SIGBUS. "loaded" maps the file and reads it
-    at once. "copied" reads it into private memory. resident_bytes is the approximate limit of a mapping's resident
-    memory.
+    access; if the file is truncated while it is open, access kills the process with SIGBUS. "loaded" maps the file and
+    reads it at once. "copied" reads it into private memory. resident_bytes is an approximate limit on a mapping's
+    resident memory.
     """
     return File(path, memory=memory, resident_bytes=resident_bytes)

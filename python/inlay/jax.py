@@ -65,14 +65,14 @@ def embed(
     table is [vocab, dim] of float32, float16 or bfloat16. dtype defaults to its type. scale is a number, or "sqrt" for
     the square root of dim. positions is a table [rows, dim] or an inlay.Sinusoid(), which becomes a constant. The last
     dimension of ids runs along a sequence. `start` is the position of its first token: an int, or an array with one
-    start per sequence. position_ids gives the position of each id instead. Arrays of either kind require a table of
-    positions. segments is a table of token types, and segment_ids gives the type of each token, by default 0. The
-    arrays of a norm are float32.
+    start per sequence. position_ids gives the position of each id instead. Either array requires a table of positions.
+    segments is a table of token types, and segment_ids gives the type of each token, 0 by default. The arrays of a norm
+    are float32.
 
     Gradients of table, positions, segments, gamma and beta are supported. `out` is an array with the shape and type of
     the result. The result takes over its memory: always outside of jit, and under jit if it is donated.
 
-    A bad id raises IndexError with the id and its place. Under jit, JAX turns it into jax.errors.JaxRuntimeError.
+    A bad id raises IndexError with the id and its index. Under jit, JAX turns it into jax.errors.JaxRuntimeError.
     """
     table, ids = _array(table), _integers(ids, "id {} is not in the table")
     if not jnp.issubdtype(ids.dtype, jnp.integer):
@@ -82,7 +82,7 @@ def embed(
     if table.ndim != 2:
         raise ValueError(f"table has {table.ndim} dimensions, expected 2")
     if segment_ids is not None and segments is None:
-        raise ValueError("segment_ids need segments")
+        raise ValueError("segment_ids requires segments")
     dim, norm = table.shape[1], norm_of(norm, _NORMS[1:])
     positions = sinusoid_of(positions) if isinstance(positions, str) else positions
     weights = {"table": table, "segments": segments} | {name: getattr(norm, name, None) for name in ("gamma", "beta")}
@@ -122,7 +122,7 @@ def _add_positions(weights: Arrays, constants: Arrays, positions: Any, start: An
     shape = constants["ids"].shape
     fixed = isinstance(start, (int, numpy.integer))
     if position_ids is not None and (positions is None or not fixed or start != 0):
-        raise ValueError("position_ids need positions and exclude start")
+        raise ValueError("position_ids requires positions, and can't be combined with start")
     if not isinstance(positions, Sinusoid):
         weights["positions"] = positions
     elif fixed and position_ids is None:
@@ -147,12 +147,12 @@ def _given(arrays: Arrays) -> Arrays:
 
 
 def _array(array: Any) -> jax.Array:
-    # jnp.asarray() takes longer than a small call, even for arrays of JAX.
+    # jnp.asarray() takes longer than a small call, even for JAX arrays.
     return array if isinstance(array, jax.Array) else jnp.asarray(array)
 
 
 def _integers(array: Any, message: str) -> jax.Array:
-    """Returns an array of JAX. Raises IndexError for an integer that JAX would truncate to 32 bits."""
+    """Returns a JAX array. Raises IndexError for an integer that JAX would truncate to 32 bits."""
     if isinstance(array, jax.Array):
         return array
     array = numpy.asarray(array)
@@ -186,7 +186,7 @@ def _embed(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> j
 def _run_now(options: _Options, weights: Arrays, constants: Arrays, out: Any) -> jax.Array:
     """Runs a call outside of jit. Large new outputs come from the pool, which is faster.
 
-    DLPack puts them on the first device, so with several devices XLA allocates outputs.
+    DLPack puts outputs on the first device, so with several devices XLA allocates them.
     """
     result = _result(options, weights, constants)
     large = result.size * result.dtype.itemsize >= _POOL_BYTES
@@ -195,7 +195,7 @@ def _run_now(options: _Options, weights: Arrays, constants: Arrays, out: Any) ->
     try:
         return _compiled_call(options, weights, constants, out).block_until_ready()
     except (jax.errors.JaxRuntimeError, ValueError) as error:
-        parts = str(error).split(": ")  # code, message; with several devices, another part between them
+        parts = str(error).split(": ")  # code, message; with several devices, another part comes between them
         if parts[0] != "OUT_OF_RANGE":
             raise
         raise IndexError(parts[-1]) from None
@@ -264,7 +264,7 @@ def _call_layer(options: _Options, weights: Arrays, constants: Arrays) -> jax.Ar
 
 
 def _formula(options: _Options, constants: Arrays, weights: Arrays) -> jax.Array:
-    """Computes the layer with operations of JAX, for its derivatives."""
+    """Computes the layer with JAX operations, for its derivatives."""
     arrays = {name: array.astype(jnp.float32) for name, array in weights.items()} | constants
     x = arrays["table"][arrays["ids"]] * options.scale
     if "positions" in arrays:

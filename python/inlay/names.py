@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names of options: comparison, and errors for unknown ones."""
+"""Compares names of options, and makes errors for unknown ones."""
 
 import difflib
 import functools
@@ -7,7 +7,7 @@ import inspect
 import sys
 from typing import Any, Iterable, Optional, Sequence
 
-# Errors list all names up to this number, else the nearest three.
+# Errors list up to this many names, else the nearest three.
 _LISTED = 8
 
 # Alternatives to names that users may expect but inlay doesn't have.
@@ -32,7 +32,7 @@ def _likeness(typed: str, name: str) -> float:
 def unknown(what: str, typed: str, known: Sequence[Sequence[str]], synonyms: bool = True) -> ValueError:
     """Returns the error for an unknown name.
 
-    Each known name is followed by its synonyms, or else by frameworks, which the error lists.
+    The error lists each known name with its synonyms or, if it has none, its frameworks.
     """
 
     likeness = functools.partial(_likeness, typed)
@@ -50,7 +50,7 @@ def unknown(what: str, typed: str, known: Sequence[Sequence[str]], synonyms: boo
 
 
 def choose(what: str, typed: str, known: Sequence[str]) -> str:
-    """Returns the known name that was typed, or raises ValueError."""
+    """Returns the known name that matches the typed one, or raises ValueError."""
     for name in known:
         if fold(name) == fold(typed):
             return name
@@ -58,7 +58,7 @@ def choose(what: str, typed: str, known: Sequence[str]) -> str:
 
 
 def no_argument(what: str, typed: str, known: Iterable[Optional[str]]) -> TypeError:
-    """Returns the error for an unknown argument. It names the nearest one, then the others."""
+    """Returns the error for an unknown argument. The error names the nearest one, then the others."""
     names = [name for name in known if name]
     nearest = max(names, key=lambda name: (_likeness(typed, name), -len(name)))
     others = "".join(f", {name}" for name in names if name != nearest)

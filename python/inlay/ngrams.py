@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Hashed n-gram embeddings: NGram, and its spec as a mapping or a JSON file. docs/ngrams.md has the specs of models."""
+"""Hashed n-gram embeddings: NGram, and its spec as a mapping or a JSON file. docs/ngrams.md gives the specs of known
+models.
+"""
 
 import array
 import json
@@ -40,7 +42,7 @@ def _column(column: Any, index: int) -> list[int]:
 
 
 def _by_field(columns: Mapping[str, Any]) -> list[dict[str, int]]:
-    """Splits a mapping from fields to lists into columns. A number instead of a list applies to all columns."""
+    """Splits a mapping from fields to lists into columns. A number in place of a list applies to all columns."""
     lists = {name: _plain(values) for name, values in columns.items()}
     lengths = {name: len(values) for name, values in lists.items() if isinstance(values, Sequence)}
     if len(set(lengths.values())) != 1:
@@ -54,7 +56,7 @@ def _numbers(values: Iterable[int], what: str) -> array.array:
     try:
         return array.array("q", ((int(n) + 2**63) % 2**64 - 2**63 if n < 2**64 else n for n in values))
     except OverflowError:
-        raise ValueError(f"{what} has a number that 64 bits do not hold") from None
+        raise ValueError(f"{what} has a number that does not fit in 64 bits") from None
 
 
 def _table(rows: Sequence[Sequence[int]], what: str) -> memoryview:
@@ -96,7 +98,7 @@ def _ids(ids: Any, what: str, vocab: int) -> array.array:
 class NGram(_core.NGram):
     """A hash of n-grams. It gives the rows of each token.
 
-    vocab is the number of token ids, length the length of the longest n-gram, and mix "xor" or "add". Each column gives
+    vocab is the number of token ids, and length that of the longest n-gram. mix is "xor" or "add". Each column gives
     one row per token. It is a mapping with length, modulus, offset (0), vector (0) and table (0), or a sequence in the
     order length, vector, modulus, table, offset. columns can also be one mapping from these names to lists. multipliers
     is [vectors, length], or [length] for one vector. token_map is an array [vocab] of numbers, not copied if it is
@@ -156,7 +158,7 @@ class NGram(_core.NGram):
     def from_spec(cls, spec: Mapping[str, Any], **others: Any) -> "NGram":
         """Makes an NGram from a mapping. Its keys are the arguments, i.e. the fields of inlay_ngram_spec, and comment.
 
-        Other arguments override the mapping. A token_map "required" must be overridden. The mapping has no tables.
+        Other arguments override the mapping. A token_map of "required" must be overridden. The mapping has no tables.
         """
         tables = others.pop("tables", None)
         given = {name: value for name, value in {**spec, **others}.items() if name != "comment"}

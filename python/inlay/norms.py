@@ -40,7 +40,9 @@ NORMS = {norm.kind: norm for norm in (LayerNorm, RMSNorm, L2Norm)}
 
 
 def norm_of(norm: Any, kinds: tuple[str, ...] = tuple(NORMS)) -> Optional[Norm]:
-    """Returns a norm of one of the kinds: the given one, or one without arrays for a name like "layer" or "RMSNorm"."""
+    """Returns the given norm, or a norm without arrays for a name like "layer" or "RMSNorm". It must be one of the
+    kinds.
+    """
     name = fold(norm).removesuffix("norm") if isinstance(norm, str) else None
     if norm is None or name == "none":
         return None
@@ -57,7 +59,7 @@ def norm_of(norm: Any, kinds: tuple[str, ...] = tuple(NORMS)) -> Optional[Norm]:
 
 
 def parts_of(norm: Any) -> tuple[Any, ...]:
-    """Returns the kind, eps, gamma and beta of a norm, a name or None. Layers call it."""
+    """Returns the kind, eps, gamma and beta of a norm, given as an object, a name or None. Layers call it."""
     norm = norm_of(norm)
     if norm is None:
         return "none", None, None, None

@@ -63,7 +63,9 @@ def library_path() -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Fused:
-    """A layer that fuse() replaced by one node: names of its tensors, the number of nodes, and what ended the layer."""
+    """A layer that fuse() replaced with one node: the names of its tensors, the number of nodes, and why the layer
+    ended.
+    """
 
     table: str
     ids: str
@@ -109,11 +111,11 @@ def fuse(model: onnx.ModelProto) -> Fusion:
     constant of one element; Add of one or two terms; LayerNormalization, or its parts as nodes; Cast between these. A
     term is a lookup in another table, or a tensor [dim], [length, dim] or [1, length, dim], constant or computed.
     Tables are float32, float16 or bfloat16. A Gather alone is replaced if its ids are an input of the graph. All other
-    nodes stay, and results that other nodes need stay available. Sums are float32, norms are computed in float64, and
-    the output is rounded once.
+    nodes stay, as do results that they use. Sums are float32, norms are computed in float64, and the output is rounded
+    once.
 
-    Negative ids count from the end of the table, like in Gather. On a bad id, run() raises InvalidArgument with the id
-    and its place. It also raises it for sequences of one token if positions has more rows, which Add would broadcast.
+    Negative ids count from the end of the table, like in Gather. run() raises InvalidArgument for a bad id, with the id
+    and its index. It does the same for sequences of one token if positions has more rows, which Add would broadcast.
     """
     graph, fusion, skipped = _Graph(model), Fusion(), []
     for node in sorted(filter(graph.is_lookup, model.graph.node), key=graph.order):
@@ -147,7 +149,7 @@ def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
 
 
 def _repeats_to(size: Any, other: Any) -> bool:
-    """Returns True if a dimension is or may be 1 or equal to the other, without the other being repeated instead."""
+    """Returns True if a dimension may be 1 or equal to the other, so that broadcasting doesn't repeat the other."""
     return size in (1, other) or other != 1 and not (isinstance(size, int) and isinstance(other, int))
 
 
@@ -215,7 +217,7 @@ class _Graph:
     # ---- Norms
 
     def _find_norm(self, node: onnx.NodeProto) -> Optional[tuple[str, tuple[dict, dict[str, str]]]]:
-        """Returns the input of the norm that ends in a node, and the norm's nodes and tensors."""
+        """Returns the input of the norm that ends at a node, and the norm's nodes and tensors."""
         for pattern in _NORMS if node.op_type in ("LayerNormalization", "Add") else ():
             for nodes, found in self._matches(pattern, node.output[0], {}, {}):
                 return found["x"], (nodes, found)
@@ -550,7 +552,7 @@ _STEPS = {"Cast": _Graph._cast, "Mul": _Graph._scale, "Add": _Graph._term}
 
 
 def _uses_inside(nodes: dict[str, onnx.NodeProto]) -> collections.Counter:
-    """Returns the number of times that nodes use each tensor."""
+    """Counts how often nodes use each tensor."""
     return collections.Counter(name for node in nodes.values() for name in node.input)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Pictures of tables, drawn by matplotlib, which is imported on first use.
+"""Draws tables with matplotlib, which is imported on first use.
 
-Nothing here writes a file. ax.figure.savefig(path) does, and overwrites an existing one.
+Nothing here writes a file. Use ax.figure.savefig(path), which overwrites an existing file.
 """
 
 from typing import Any, Optional

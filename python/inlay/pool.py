@@ -8,7 +8,8 @@ from . import _core
 
 
 def stats() -> dict[str, int]:
-    """Returns the limit, bytes and blocks in use and idle, and counts of allocated, reused and released blocks."""
+    """Returns the limit, the bytes and blocks in use and idle, and the counts of allocated, reused and released blocks.
+    """
     return _core.pool_stats()
 
 

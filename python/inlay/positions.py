@@ -16,11 +16,11 @@ from .names import choose, fold
 class Sinusoid:
     """The sinusoids of a layer, or their variant in a framework.
 
-    recipe is "exact" or one of docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq". An unknown name raises
-    an error that lists all recipes and their frameworks. The recipe gives the options that are None; "exact" is
+    recipe is "exact" or a recipe from docs/recipes.md, such as "torch-exp", "keras-hub" or "fairseq". An unknown name
+    raises an error that lists all recipes and their frameworks. The recipe determines options that are None; "exact" is
     interleaved with frequencies base^(-2i / dim). layout is "interleaved", "split" or "split_cos_first". spacing is
     "dim" or "half", with shift 0 or 1. odd is "formula", "zero", "wrap" or "error". inv_freq is a list of your own
-    frequencies in radians per position. float_angles rounds angles like float32 frameworks.
+    frequencies in radians per position. float_angles rounds angles as float32 frameworks do.
     """
 
     base: Optional[float] = None
@@ -42,12 +42,12 @@ class Sinusoid:
             if getattr(self, name) is not None:
                 _require(name, getattr(self, name), low, high)
         if self.float_angles and self.inv_freq is None:
-            raise ValueError("float_angles rounds the frequencies of inv_freq, which is None")
+            raise ValueError("float_angles rounds the frequencies in inv_freq, but inv_freq is None")
         if self.inv_freq is not None and fold(self.recipe) != "exact":
-            raise ValueError(f"inv_freq gives frequencies, and recipe {self.recipe!r} has its own: drop one of them")
+            raise ValueError(f"inv_freq gives frequencies, but recipe {self.recipe!r} has its own: drop one of them")
         self.formula(2 * max(1, len(self.inv_freq or ())))  # rejects options that are invalid for every dim
 
-    # Frequencies take 3 us each, more than the rows of a short call.
+    # Computing a frequency takes 3 us, more than the rows of a short call.
     @functools.lru_cache(maxsize=64)
     def formula(self, dim: int) -> _core.Formula:
         """Returns this sinusoid with frequencies for `dim` columns. Layers call it."""
@@ -56,7 +56,7 @@ class Sinusoid:
 
 
 def sinusoid_of(positions: Any, learned: str = "a table [rows, dim]") -> Optional[Sinusoid]:
-    """Returns a Sinusoid, given or named. `learned` is the hint for learned positions."""
+    """Returns a Sinusoid, given as an object or a name. `learned` is the error's hint for learned positions."""
     name = fold(positions) if isinstance(positions, str) else None
     if positions is None or name == "none":
         return None
@@ -102,7 +102,7 @@ def sinusoid(
     return _core.sinusoid_rows(formula, positions, dtype, out)
 
 
-# The types of scaling: the keys of a configuration that each requires, and its optional keys.
+# The types of scaling, with the keys of a configuration that each requires and those that are optional.
 _SCALINGS = {
     "default": ("", ""),
     "linear": ("factor", ""),
@@ -166,7 +166,7 @@ def _entry(scaling: Mapping[str, Any], layer_type: Optional[str]) -> dict[str, A
 
 
 def _configuration(dim: Optional[int], scaling: Any, layer_type: Optional[str]) -> tuple[Optional[int], dict[str, Any]]:
-    """Returns dim and the entry. Adds the keys that transformers reads from the configuration itself."""
+    """Returns dim and the entry, with the keys that transformers reads from the configuration itself."""
     is_dict = isinstance(scaling, Mapping)
     get = scaling.get if is_dict else lambda key: getattr(scaling, key, None)
     if not any(get(key) is not None for key in ("rope_parameters", "rope_scaling", "model_type", "hidden_size")):
@@ -183,9 +183,9 @@ def _configuration(dim: Optional[int], scaling: Any, layer_type: Optional[str]) 
         keys = scaling if is_dict else vars(scaling)
         bases = [key for key in keys if re.search("rope_.*(theta|base)", key) and key != "rope_theta"]
         for key in [key for key in bases if get(key) is not None]:
-            raise ValueError(f"scaling has {key}, so layers differ: pass the base and the entry of those that you mean")
+            raise ValueError(f"scaling has {key}, so layers differ: pass the base and the entry of those you want")
         if get("patch_size") is not None or str(get("model_type")).startswith(_OTHERS):
-            raise ValueError("scaling is of a model with formulas of its own for patches: pass inv_freq to a Sinusoid")
+            raise ValueError("scaling is of a model with its own formulas for patches: pass inv_freq to a Sinusoid")
     longest = get("max_position_embeddings")
     entry["original_max_position_embeddings"] = own or entry.get("original_max_position_embeddings") or longest
     entry["max_position_embeddings"] = longest
@@ -195,7 +195,7 @@ def _configuration(dim: Optional[int], scaling: Any, layer_type: Optional[str]) 
 
 
 def _columns(dim: Optional[int], config: Any, layer_type: Optional[str], entry: Mapping[str, Any]) -> Optional[int]:
-    """Returns the rotary columns of a head, computed from a configuration object like in transformers."""
+    """Returns the rotary columns of a head, computed from a configuration object as transformers does."""
     if layer_type is not None and hasattr(config, "per_layer_config"):
         try:
             config = config.per_layer_config[layer_type]
@@ -294,10 +294,10 @@ def rotary(
 
     scaling is a model's configuration (an object of transformers or a dict) or its entry rope_parameters or
     rope_scaling, e.g. {"rope_type": "llama3", "factor": 8.0, ...}. docs/rotary.md lists the formulas and their keys.
-    layer_type selects one of several types of layers. dynamic and longrope need length, the number of tokens. A
-    configuration object gives dim, and rope_theta in scaling gives base. Without scaling, base defaults to 10000.
-    layout is "pairs" (dim / 2 columns), "halves" (Llama in PyTorch) or "interleaved". With mrope_section in scaling
-    (Qwen2-VL to Qwen3-VL), positions are [3, ...]: temporal, height and width.
+    layer_type selects the type of layers if there are several. dynamic and longrope need length, the number of tokens.
+    A configuration object determines dim, and rope_theta in scaling determines base. Without scaling, base defaults to
+    10000. layout is "pairs" (dim / 2 columns), "halves" (Llama in PyTorch) or "interleaved". With mrope_section in
+    scaling (Qwen2-VL to Qwen3-VL), positions are [3, ...]: temporal, height and width.
     """
     entry: dict[str, Any] = {"rope_type": "default", "rope_theta": 10000.0 if base is None else base}
     if scaling is not None:

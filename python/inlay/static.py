@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Static embeddings of texts: tokenizes with the package tokenizers, then averages the rows of each text."""
+"""Static embeddings of texts: tokenizes with the tokenizers package, then averages the rows of each text."""
 
 import array
 import concurrent.futures
@@ -20,7 +20,7 @@ from .norms import L2Norm
 
 @dataclasses.dataclass(frozen=True)
 class _Kind:
-    """File layout and options of a package's models. Files are patterns relative to the model's folder."""
+    """The file layout and options of a package's models. Files are patterns relative to the model's folder."""
 
     name: str
     weights: str
@@ -44,7 +44,7 @@ _KINDS = (
 _NORMALIZERS = {"BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "StripAccents"}
 _SPLITTERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit"}
 _IN_PARTS = _SPLITTERS | {"Digits", "Punctuation"}
-_MAX_PARTS, _MAX_PART_LENGTH = 1 << 17, 64  # of the cache: 20 MB with ordinary text
+_MAX_PARTS, _MAX_PART_LENGTH = 1 << 17, 64  # entries of the cache: 20 MB with ordinary text
 _ID_BYTES = array.array("i").itemsize
 
 
@@ -79,8 +79,8 @@ def _need(package: str) -> Any:
 class StaticEmbedding:
     """A model of static embeddings. The vector of a text is the mean of its tokens' rows.
 
-    open() makes it. `layer` is the inlay.Layer, `tokenizer` the tokenizers.Tokenizer, and `kind` the package with the
-    same encode(). Don't change the tokenizer: ids of parts of texts are cached. Any number of threads may use the
+    open() makes it. `layer` is the inlay.Layer, `tokenizer` the tokenizers.Tokenizer, and `kind` the package whose
+    encode() it matches. Don't change the tokenizer: ids of parts of texts are cached. Any number of threads may use the
     model.
     """
 
@@ -102,7 +102,7 @@ class StaticEmbedding:
     def open(
         cls, folder: Union[str, os.PathLike], *, normalize: Optional[bool] = None, dtype: Any = "float32"
     ) -> "StaticEmbedding":
-        """Opens the folder of a model saved by model2vec or sentence-transformers, or of the package WordLlama.
+        """Opens the folder of a model saved by model2vec or sentence-transformers, or by the WordLlama package.
 
         normalize scales vectors to length 1; None follows the model. dtype is the type of the vectors: float32 or
         float16. The table is mapped and read in its own type, including int8.
@@ -121,7 +121,7 @@ class StaticEmbedding:
                 break
         else:
             ways = "; ".join(f"{kind.name}: {kind.table} in {kind.weights}, {kind.tokenizer}" for kind in _KINDS)
-            raise ValueError(f"{folder} is no model of static embeddings ({ways})")
+            raise ValueError(f"{folder} is not a model of static embeddings ({ways})")
         config = _read_json(weights.parent / "config.json") or {}
         if normalize is None:
             normalize = bool(config.get("normalize")) or _has_normalize(folder)
@@ -144,7 +144,7 @@ class StaticEmbedding:
         count = (mapping or table.data).shape[0]
         most = max({-1, *tokenizer.get_vocab().values()} - {model._unknown})
         if most >= count and kind.bad_id == "error":
-            raise ValueError(f"{path} has ids to {most}, and {weights} has {count}: they are of different models")
+            raise ValueError(f"{path} has ids to {most}, and {weights} has {count}: they belong to different models")
         return model
 
     def encode(
@@ -158,8 +158,8 @@ class StaticEmbedding:
         """Returns the vectors of texts as a NumPy array [texts, dim], or [dim] for a single text.
 
         threads is the number of batches encoded in parallel, by default inlay.get_num_threads(). tokenizers also splits
-        each batch over RAYON_NUM_THREADS threads, or one with TOKENIZERS_PARALLELISM=false. Texts are truncated to
-        tokenizer.truncation. The vector of a text without tokens is zeros.
+        each batch over RAYON_NUM_THREADS threads, or over one with TOKENIZERS_PARALLELISM=false. Texts are truncated to
+        tokenizer.truncation. A text without tokens gets a vector of zeros.
         """
         numpy = _need("numpy")
         single = isinstance(texts, str)
@@ -178,7 +178,7 @@ class StaticEmbedding:
         return out[0] if single else out
 
     def tokenize(self, texts: Sequence[str]) -> tuple[Any, Any]:
-        """Returns the concatenated ids of texts, and their offsets [texts + 1], as arguments for the layer."""
+        """Returns the concatenated ids of texts and their offsets [texts + 1], as arguments of the layer."""
         numpy = _need("numpy")
         if self._characters is not None:
             texts = [text[: self._characters] for text in texts]
@@ -238,4 +238,4 @@ def _has_normalize(folder: pathlib.Path) -> bool:
     try:
         return any(module["type"].endswith(".Normalize") for module in _read_json(folder / "modules.json") or [])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{folder / 'modules.json'} is no list of modules") from error
+        raise ValueError(f"{folder / 'modules.json'} is not a list of modules") from error

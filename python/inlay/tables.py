@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""New tables: quantized and random ones."""
+"""Makes quantized and random tables."""
 
 import copyreg
 from typing import Any, Mapping, Optional
@@ -27,7 +27,7 @@ def quantize(table: Any, type: str, *, group: Optional[int] = None, zeros: bool 
 
     type is a type of inlay.Table: "float16", "i8", "e4m3", "u4_grouped", ggml's "q4_k", ..., or a synonym such as
     "f16", "half", "fp8" or "Q4_K". docs/features.md lists all. Grouped types have one scale per `group` columns (32, 64
-    or 128), and a zero point with zeros=True. largest_error of the result is the maximum of |x - dequantized x|.
+    or 128) and, with zeros=True, a zero point. largest_error of the result is the maximum of |x - dequantized x|.
     """
     return _core.quantize(table, type, group, zeros)
 

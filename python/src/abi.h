@@ -21,7 +21,7 @@ PyObject *PyVectorcall_Call(PyObject *callable, PyObject *tuple, PyObject *dict)
 typedef PyObject *(*inlay_vectorcall)(PyObject *callable, PyObject *const *args, size_t count_and_flag,
                                       PyObject *names);
 
-/* Returns the number of positional arguments: the highest bit of the count says something else. */
+/* Returns the number of positional arguments: the highest bit of the count is a flag. */
 static inline size_t inlay_positional(size_t count_and_flag)
 {
     return count_and_flag & (SIZE_MAX >> 1);

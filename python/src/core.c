@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The module _core: its initialization, and functions that aren't methods.
+ * Initializes the _core module, and implements its functions.
  */
 #include "abi.h"
 
@@ -24,7 +24,7 @@
 
 #include <stdbool.h>
 
-static int64_t interpreter; /* the one that imported the module first */
+static int64_t interpreter; /* the first one that imported the module */
 
 static int64_t this_interpreter(void)
 {
@@ -54,7 +54,7 @@ static PyObject *set_num_threads(PyObject *Py_UNUSED(module), PyObject *number)
     if (option_threads(number, "the number of threads", &threads) < 0)
         return NULL;
     if (threads == 0)
-        return PyErr_Format(PyExc_ValueError, "the number of threads is None, not in [1, %d]", MAX_THREADS);
+        return PyErr_Format(PyExc_ValueError, "the number of threads must be in [1, %d], not None", MAX_THREADS);
     threads_set(threads);
     return Py_NewRef(Py_None);
 }
@@ -73,7 +73,7 @@ static PyObject *set_pool_limit(PyObject *Py_UNUSED(module), PyObject *number)
 {
     uint64_t bytes = 0;
     if (number == Py_None)
-        return PyErr_Format(PyExc_TypeError, "the limit of the pool is None, not a number of bytes");
+        return PyErr_Format(PyExc_TypeError, "the limit of the pool must be a number of bytes, not None");
     if (option_uint64(number, "the limit of the pool", &bytes) < 0)
         return NULL;
     pool_set_limit(bytes);

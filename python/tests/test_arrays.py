@@ -210,9 +210,9 @@ BAD_OUTPUTS = [
     (lambda: numpy.empty((2, 12), "f4"), ValueError, r"^out has shape \[2, 12\], expected"),
     (lambda: numpy.empty((1, 2, 12), "f8"), TypeError, "^out has elements of type float64, expected float32$"),
     (lambda: numpy.empty((1, 2, 12), ">f4"), TypeError, "out has elements of"),
-    (lambda: numpy.empty((1, 2, 24), "f4")[..., ::2], ValueError, "out has no constant row stride"),
-    (lambda: numpy.empty((1, 2, 12), "f4")[:, ::-1], ValueError, "out has no constant row stride"),
-    (lambda: numpy.empty((1, 12, 2), "f4").transpose(0, 2, 1), ValueError, "out has no constant row stride"),
+    (lambda: numpy.empty((1, 2, 24), "f4")[..., ::2], ValueError, "out must have a constant row stride"),
+    (lambda: numpy.empty((1, 2, 12), "f4")[:, ::-1], ValueError, "out must have a constant row stride"),
+    (lambda: numpy.empty((1, 12, 2), "f4").transpose(0, 2, 1), ValueError, "out must have a constant row stride"),
     (lambda: numpy.broadcast_to(numpy.empty(12, "f4"), (1, 2, 12)), ValueError, "^out is read-only: give an array that can be written$"),
     (Convertible, ValueError, "^out is read-only: give an array that can be written$"),
     (lambda: [[1.0]], TypeError, "^out must be an array$"),
@@ -228,7 +228,7 @@ def test_bad_outputs(table, way, make, error, text):
 
 def test_rows_without_a_constant_stride(table, way):
     out = numpy.zeros((4, 6, 12), "f4")[::2, ::2]
-    with pytest.raises(ValueError, match="out has no constant row stride"):
+    with pytest.raises(ValueError, match="out must have a constant row stride"):
         inlay.Layer(table)(numpy.zeros((2, 3), "i8"), out=out)
 
 

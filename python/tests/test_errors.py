@@ -23,8 +23,8 @@ CALLS = [
     ({}, ([1, 2],), {"offsets": [1, 2]}, ValueError, "offsets[0] is 1: offsets begin at 0"),
     ({}, ([1, 2],), {"offsets": [0, 2], "padded": 1}, ValueError, "offsets[1] is 2: offsets begin at 0, never decrease and "
      "end at the number of tokens, 2, and no sequence is longer than padded"),
-    ({}, ([1, 2],), {"offsets": [0, 0], "padded": True}, ValueError, "padded is 0, which sequences of 2 tokens do"),
-    ({}, ([1, 2],), {"offsets": []}, ValueError, "offsets must be a list of one number more than there are sequenc"),
+    ({}, ([1, 2],), {"offsets": [0, 0], "padded": True}, ValueError, "padded is 0, but the sequences have 2 tokens"),
+    ({}, ([1, 2],), {"offsets": []}, ValueError, "offsets must have one dimension, and one more number"),
     ({}, ([[1, 2]],), {"offsets": [0, 2]}, ValueError, "ids has 2 dimensions, expected 1 with offsets"),
     ({}, ([1, 2],), {"padded": 3}, ValueError, "padded was given, but there are no offsets"),
     ({}, ([1, 2],), {"position_ids": [1, 2]}, ValueError, "position_ids: needs a layer with positions"),
@@ -39,7 +39,8 @@ CALLS = [
     ({}, ([1],), {"dropout": 1}, ValueError, "dropout is 1, not in [0, 1)"),
     ({}, ([1],), {"dropout": 0.5, "seed": -1}, ValueError, "seed is -1, which is out of range"),
     ({}, ([1.5],), {}, TypeError,
-     'ids has elements of type float64, expected integers: ids.astype("int64"), or ids.to(torch.int64) in PyTorch'),
+     'ids has elements of type float64, expected integers: convert it with ids.astype("int64"), or '
+     'ids.to(torch.int64) in PyTorch'),
     ({}, (numpy.zeros(2, complex),), {}, TypeError,
      "ids has elements of type complex128, which inlay does not read: take ids.real, or ids.imag"),
     ({}, ([[1, 2], [3]],), {}, ValueError,
@@ -47,9 +48,9 @@ CALLS = [
     ({}, ([[[1], [2]], [[3], [4, 5]]],), {}, ValueError, "ids has lists of different lengths: give all ids in one list"),
     ({"positions": 3}, ([1, 2],), {"position_ids": [[1, 2], [1]]}, ValueError, "position_ids has lists of different lengths"),
     ({"positions": 3}, ([1, 2],), {"position_ids": numpy.zeros(2, "f2")}, TypeError,
-     'position_ids has elements of type float16, expected integers: position_ids.astype("int64"), or'),
+     'position_ids has elements of type float16, expected integers: convert it with position_ids.astype("int64")'),
     ({"pooling": "sum"}, ([1, 2],), {"weights": numpy.ones(2)}, TypeError,
-     'weights has elements of type float64, expected float32: weights.astype("float32"), or weights.to(torch.float32) in'),
+     'weights has elements of type float64, expected float32: convert it with weights.astype("float32"), or'),
     ({}, ([1], numpy.zeros((1, 12))), {}, TypeError, "out has elements of type float64, expected float32"),
     ({}, ([True],), {}, TypeError, "ids has elements of type bool, expected integers"),
     ({}, (["word"],), {}, TypeError, "ids has elements of type <U4, which inlay does not read"),
@@ -60,7 +61,7 @@ CALLS = [
     ({}, ([1.5, 2**70],), {}, IndexError, "ids has 1180591620717411303424 at [1], which is out of range"),
     ({}, (2**64,), {}, IndexError, "ids is 18446744073709551616, which is out of range"),
     ({}, ([1, [2**63]],), {}, IndexError, "ids has 9223372036854775808 at [1, 0], which is out of range"),
-    ({}, (5,), {"offsets": [0, 1]}, ValueError, "ids has 0 dimensions, expected 1 with offsets: ids.reshape(-1)"),
+    ({}, (5,), {"offsets": [0, 1]}, ValueError, "ids has 0 dimensions, expected 1 with offsets: give ids.reshape(-1)"),
     ({}, (numpy.zeros((1,) * 8, "i8"),), {}, ValueError, "ids has 8 dimensions, more than 7"),
     ({}, (numpy.zeros((1,) * 9, "i8"),), {}, ValueError, "ids has 9 dimensions, more than 8"),
     ({}, (object(),), {}, TypeError, "ids has type object, which is not an array"),
@@ -83,7 +84,7 @@ def test_calls(table, way, options, args, named, error, text):
 
 
 LAYERS = [
-    ({"scale": "cbrt"}, ValueError, "scale is 'cbrt', neither a number nor \"sqrt\""),
+    ({"scale": "cbrt"}, ValueError, "scale must be a number or \"sqrt\", not 'cbrt'"),
     ({"scale": []}, TypeError, ""),
     ({"bad_id": "ignore"}, ValueError, "bad_id is 'ignore', not one of error, clamp, zero, substitute, skip"),
     ({"bad_id": 3}, TypeError, "bad_id is 3, not a string"),
@@ -124,10 +125,10 @@ def test_layers(table, options, error, text):
     "table, options, error, text",
     [
         (numpy.zeros((4, 8)), {}, TypeError, 'table has elements of type float64, expected float32, float16 or bfloat16, or the '
-         'bytes of a type that is named: table.astype("float32"), or table.to(torch.float32) in PyTorch'),
+         'bytes of a type that is named: convert it with table.astype("float32"), or table.to(torch.float32) in PyTorch'),
         (numpy.zeros((4, 8), complex), {}, TypeError, "table has elements of type complex128, which inlay does not read: take t"),
-        (numpy.zeros((8, 4), "f4").T, {}, ValueError, "table has rows that are not contiguous, or run backwards: "
-         "numpy.ascontiguousarray(table), or table.contiguous() in PyTorch"),
+        (numpy.zeros((8, 4), "f4").T, {}, ValueError, "table has rows that are not contiguous or run backward: "
+         "make a copy with numpy.ascontiguousarray(table), or table.contiguous() in PyTorch"),
         (numpy.zeros((4, 4097), "f4"), {"pooling": "mean"}, ValueError, "pooling: needs a dim of at most 4096"),
         (numpy.zeros((4, 4097), "f4"), {"norm": "rms", "dtype": "float16"}, ValueError, "norm: needs a dim of at most 4096"),
         (numpy.zeros((4, 4097), "f4"), {"positions": "sinusoid", "dtype": "bfloat16"}, ValueError, "sinusoid: needs a dim of at most 4096"),
@@ -144,7 +145,7 @@ def test_threads_and_limits():
             inlay.set_num_threads(number)
     with pytest.raises(ValueError, match="the limit of the pool is -1, which is out of range"):
         inlay.pool.limit(-1)
-    with pytest.raises(TypeError, match="the limit of the pool is None"):
+    with pytest.raises(TypeError, match="the limit of the pool must be a number of bytes, not None"):
         inlay.pool.limit(None)
 
 

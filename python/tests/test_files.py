@@ -343,7 +343,7 @@ def test_scales_that_are_not_read(tmp_path, gpt2):
         with pytest.raises(inlay.FileError, match="wpe.weight_scale: it may change the rows of wpe.weight"):
             use()
     numpy.save(tmp_path / "x.npy", numpy.ones((3, 8), "i1"))
-    with pytest.raises(inlay.FileError, match="data: there is no scale of a known name"):
+    with pytest.raises(inlay.FileError, match="data: no scale with a known name"):
         inlay.open(tmp_path / "x.npy").table("data")
 
 
@@ -423,7 +423,7 @@ def test_a_scale_is_a_factor_of_all_rows(table):
     parts = inlay.Table.from_extents([scaled, inlay.Table(table, scale=0.25)])
     assert parts.scale == 0.25
     assert_array_equal(inlay.Layer(parts)([1, 51]), table[[1, 1]] * f32(0.25))
-    with pytest.raises(ValueError, match="another scale"):
+    with pytest.raises(ValueError, match="a different scale"):
         inlay.Table.from_extents([scaled, table])
     for option in ({"positions": scaled}, {"segments": scaled}):
         with pytest.raises(ValueError, match="has a scale"):
@@ -433,7 +433,7 @@ def test_a_scale_is_a_factor_of_all_rows(table):
     ngram = inlay.NGram(9, 2, "xor", columns=[(2, 0, 11, 0, 0), (2, 0, 7, 1, 1)], multipliers=[3, 5])
     ids = [1, 2, 3]
     assert_array_equal(ngram(ids, [scaled, scaled], scale=2), ngram(ids, [table, table]) * f32(0.5))
-    with pytest.raises(ValueError, match="another scale"):
+    with pytest.raises(ValueError, match="a different scale"):
         ngram(ids, [scaled, table])
 
 

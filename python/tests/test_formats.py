@@ -144,10 +144,10 @@ def test_extents_keep_arrays_alive(rng):
 def test_bad_extents(table):
     for parts, text in [
         ([], "tables have no rows: give at least one table with rows"),
-        ([table, table[:, :8]], "tables[1] is float32 with dim 8, and another one is float32 with dim 12"),
-        ([table[:5], table[::2]], "tables[1] has another row stride than another one"),
+        ([table, table[:, :8]], "tables[1] is float32 with dim 8, but another one is float32 with dim 12"),
+        ([table[:5], table[::2]], "tables[1] and another one have different row strides"),
         ([inlay.Table(table, first_row=0, vocab=50)], "tables[0] is a shard"),
-        ([inlay.Table.from_extents([table])], "tables[0] is made of extents itself"),
+        ([inlay.Table.from_extents([table])], "tables[0] consists of extents itself"),
         (
             [inlay.Table(table.view("i1")[:, :12].copy(), "i8"), inlay.quantize(table, "i8")],
             "tables[1] and another one do not both have scales",

@@ -387,19 +387,20 @@ BAD_CALLS = [
         "history_lengths -1 at [0] is not in [0, 4294967296)",
     ),
     (([[1]],), {"history": [[1, 2, 3]]}, ValueError, "history has shape [1, 3], expected [1, 2]"),
-    (([[1]],), {"history_lengths": [1]}, ValueError, "history_lengths was given, but there is no history"),
+    (([[1]],), {"history_lengths": [1]}, ValueError, "history_lengths requires history"),
     (
         ([1, 2],),
         {"offsets": [0, 3]},
         ValueError,
         "offsets[1] is 3: offsets begin at 0, never decrease and end at the number of tokens, 2",
     ),
-    (([[1, 2]],), {"offsets": [0, 2]}, ValueError, "ids has 2 dimensions, expected 1 with offsets: ids.reshape(-1)"),
+    (([[1, 2]],), {"offsets": [0, 2]}, ValueError, "ids has 2 dimensions, expected 1 with offsets: give ids.reshape(-1)"),
     (([1.5],), {}, TypeError,
-     'ids has elements of type float64, expected integers: ids.astype("int64"), or ids.to(torch.int64) in PyTorch'),
-    (([1],), {"first_column": 4}, ValueError, "0 columns from 4 on are not in [0, 4)"),
-    (([1],), {"columns": 5}, ValueError, "5 columns from 0 on are not in [0, 4)"),
-    (([1],), {"columns": 0}, ValueError, "0 columns from 0 on are not in [0, 4)"),
+     'ids has elements of type float64, expected integers: convert it with ids.astype("int64"), or '
+     'ids.to(torch.int64) in PyTorch'),
+    (([1],), {"first_column": 4}, ValueError, "0 columns starting at 4 are not in [0, 4)"),
+    (([1],), {"columns": 5}, ValueError, "5 columns starting at 0 are not in [0, 4)"),
+    (([1],), {"columns": 0}, ValueError, "0 columns starting at 0 are not in [0, 4)"),
     (([1],), {"threads": 0}, ValueError, "threads is 0, not in [1, 1024]"),
     (([1],), {"start": 0}, TypeError, "ids() has no argument 'start'; nearest: history; all others: ids, out, offsets, "
      "history_lengths, first_column, columns, dtype, threads"),
@@ -432,8 +433,8 @@ def test_bad_histories(ids):
 def test_bad_tables(tables, ids):
     ngram = inlay.NGram(**add_spec())
     for given, text in [
-        (tables[:1], "column 1 is of table 1, which was not given"),
-        ([None, tables[1]], "column 0 is of table 0, which was not given"),
+        (tables[:1], "column 1 uses tables[1], which was not given"),
+        ([None, tables[1]], "column 0 uses tables[0], which was not given"),
         ([tables[0], tables[1][:, :8]], "tables[1] has dim 8, and other tables have 12"),
         ([tables[0], tables[1][:41]], "tables[1] has 41 rows, and column 1 needs 42"),
         ([tables[0], inlay.Table(tables[1], first_row=0, vocab=80)], "tables[1] is a shard: n-grams take whole tables"),
@@ -445,7 +446,7 @@ def test_bad_tables(tables, ids):
         ngram(ids)
     with pytest.raises(TypeError, match=r"tables\[1\] has elements of type int64"):
         ngram(ids, [tables[0], numpy.zeros((42, DIM), "i8")])
-    with pytest.raises(ValueError, match="planar=True excludes"):
+    with pytest.raises(ValueError, match="planar=True cannot be combined"):
         ngram(ids, tables, planar=True, combine="sum")
     with pytest.raises(ValueError, match="out overlaps"):
         inlay.NGram(**xor_spec())(ids[0, :1], tables[0], out=tables[0].reshape(-1)[: 4 * DIM].reshape(1, -1))
@@ -465,7 +466,7 @@ def test_row_ids_that_int32_does_not_hold():
     ngram = inlay.NGram(VOCAB, 1, "xor", columns=far, multipliers=[1])
     assert ngram.ids([1]).tolist() == [[6, 2**31]]
     assert ngram.ids([1], columns=1, dtype="int32").tolist() == [[6]]
-    with pytest.raises(ValueError, match="column 1 has row ids up to 2147483648, which int32 does not hold"):
+    with pytest.raises(ValueError, match="column 1 has row ids up to 2147483648, which do not fit in int32"):
         ngram.ids([1], dtype="int32")
 
 
@@ -490,7 +491,7 @@ BAD_SPECS = [
         "columns[0] has modulo, not one of length, vector, modulus, table, offset",
     ),
     ({"multipliers": [[1, 2]]}, ValueError, "multipliers has shape [1, 2], expected [1, 3]"),
-    ({"multipliers": [[1, 2, 2**64]]}, ValueError, "multipliers has a number that 64 bits do not hold"),
+    ({"multipliers": [[1, 2, 2**64]]}, ValueError, "multipliers has a number that does not fit in 64 bits"),
     ({"token_map": [0] * 49}, ValueError, "token_map has shape [49], expected [50]"),
     ({"token_map": numpy.full(50, -1)}, ValueError, "token_map -1 at [0] is not in [0, 4294967296)"),
     ({"resets": [50]}, ValueError, "resets[0] is 50, not in [0, 50)"),

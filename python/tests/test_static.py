@@ -250,15 +250,15 @@ def test_packages_that_are_missing(tmp_path, rows, package, monkeypatch):
 
 
 def test_bad_folders(tmp_path, rows):
-    with pytest.raises(ValueError, match=r"is no model of static embeddings \(model2vec: embeddings in model.safet"):
+    with pytest.raises(ValueError, match=r"is not a model of static embeddings \(model2vec: embeddings in model.safet"):
         inlay.StaticEmbedding.open(tmp_path)
     folder = model2vec(tmp_path, wte=rows)
-    with pytest.raises(ValueError, match="is no model of static embeddings"):
+    with pytest.raises(ValueError, match="is not a model of static embeddings"):
         inlay.StaticEmbedding.open(folder)
     model2vec(tmp_path, embeddings=rows)
     for modules in (b"[", b"[1]", b"{}1", b'[{"type": 5}]', b"7"):
         write(tmp_path / "modules.json", modules)
-        with pytest.raises(ValueError, match="modules.json is no list of modules"):
+        with pytest.raises(ValueError, match="modules.json is not a list of modules"):
             inlay.StaticEmbedding.open(folder)
     write(tmp_path / "modules.json", b"[]")
     (tmp_path / "model.safetensors").unlink()

@@ -856,7 +856,7 @@ def test_tensors_that_are_negated_when_read():
         ("out", lambda: inlay.Layer(weight.detach())(ids, out=out)),
         ("weights", lambda: pooled(ids, weights=weights)),
     ):
-        with pytest.raises(ValueError, match=rf"^{name} is negated when it is read: give {name}.resolve_neg\(\)$"):
+        with pytest.raises(ValueError, match=rf"^{name} is lazily negated: give {name}.resolve_neg\(\)$"):
             call()
     assert not out.any() and out._version == 0
 

@@ -138,7 +138,7 @@ def test_masked_positions(tables, ids):
     marked = torch.where(mask.bool(), ids, EOS)
     assert torch.equal(module(ids, attention_mask=mask), module(marked))
     assert torch.equal(module(ids[:, 4:], attention_mask=mask), module(ids[:, 4:]))
-    with pytest.raises(ValueError, match="attention_mask needs masked_id"):
+    with pytest.raises(ValueError, match="attention_mask requires masked_id"):
         inlay.torch.NGramEmbedding(inlay.NGram(**spec()), tables)(ids, attention_mask=mask)
 
 

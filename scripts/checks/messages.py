@@ -25,7 +25,7 @@ VALUE = re.compile(r"%[-+ #0-9.*lhjztA-Za-z]|\{")
 # Words that report an error without its cause, and words that this project avoids.
 EMPTY = re.compile(r"\b(invalid|illegal|bad|malformed|wrong|unexpected|unsupported|error)\b(?! (id|token)\b)", re.IGNORECASE)
 # In Python, only the message can name a value: it must do so, or say what to do.
-HELPS = re.compile(r"%|\{|[:;,\"]|\\d|\b(needs?|must|neither)\b")
+HELPS = re.compile(r"%|\{|[:;,\"]|\\d|\b(needs?|requires?|must|neither)\b")
 METAPHORS = re.compile(r"\b(anew|had better|dear|mend|spoil|unheld|leap)\b")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""convert(model): computes the embeddings of a model, and the operations up to the norm, in one pass of inlay.
+"""convert(model): inlay computes a model's embeddings and the operations up to the norm in one pass.
 
 Each model has its own code for the input layer: rows, a sum or two, a factor, a norm. A converted embedding returns
 pending rows. Sums, factors, LayerNorm, RMSNorm and dropout in inference are only recorded on them. Any other operation
@@ -28,7 +28,7 @@ MIN_BYTES_OF_PAGES = 32 << 20
 
 
 class Term(NamedTuple):
-    """Rows of a table, with its version. Without ids, a token's row is its place in the sequence."""
+    """Rows of a table, with its version. Without ids, a token's row is its position in the sequence."""
 
     table: Tensor
     version: Optional[int]
@@ -81,7 +81,7 @@ class PendingRows(Tensor):
             if not torch.compiler.is_compiling() and self._is_changed():
                 raise RuntimeError(
                     "a table or a vector of a norm was changed in place before the rows of a converted embedding were "
-                    "computed; inlay.torch.restore() the model, or use its rows before the change"
+                    "computed; call inlay.torch.restore() on the model, or use the rows before the change"
                 )
             self.owner.rows_alone = len(self.terms) == 1 and self.factor == 1.0
             with torch.no_grad():
@@ -163,7 +163,7 @@ def _record_number(input: Any, other: Any, *, out: Any = None) -> Optional[Pendi
 
 
 def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
-    """Returns the terms of one side of a sum: recorded ones, or a tensor with a row for each place in a sequence."""
+    """Returns the terms of one side of a sum: recorded ones, or a tensor with one row per position in a sequence."""
     if isinstance(side, PendingRows):
         return side.terms if side.rows is None and side.norm is None else None
     by_place = way_of(side) == DIRECT and side.dim() > 1 and side.shape[-2:] == shape[-2:]
@@ -173,7 +173,7 @@ def _terms_of(side: Any, shape: torch.Size) -> Optional[tuple[Term, ...]]:
 
 
 def _larger(one: torch.Size, other: torch.Size) -> Optional[torch.Size]:
-    """Returns the shape that the other one broadcasts to, or None."""
+    """Returns the shape of the two that the other broadcasts to, or None."""
     for large, small in ((one, other), (other, one)):
         if len(large) >= len(small) and all(b in (1, a) for a, b in zip(reversed(large), reversed(small))):
             return large
@@ -235,7 +235,7 @@ def _record_layer_norm(
 def _record_rms_norm(
     input: Any, normalized_shape: Any, weight: Optional[Tensor] = None, eps: Optional[float] = None
 ) -> Optional[PendingRows]:
-    """Records a norm of float32. For other types, the default epsilon depends on PyTorch's version."""
+    """Records a float32 norm. For other types, the default epsilon depends on PyTorch's version."""
     if input.dtype != torch.float32:
         return None
     epsilon = torch.finfo(torch.float32).eps if eps is None else eps
@@ -303,7 +303,8 @@ def _converted_class(kind: type) -> type:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The result of convert(): names of replaced modules with their classes, and names of others with the reason.
+    """The result of convert(): the names of replaced modules with their classes, and those of skipped ones with the
+    reason.
 
     The first large call can add a module to `skipped`: the one before the blocks of the model (an nn.ModuleList) that
     calls a function without a recorder, e.g. its own norm or positions. PyTorch continues from there.
@@ -322,7 +323,7 @@ _reports: "weakref.WeakKeyDictionary[nn.Module, tuple[Report, weakref.ref[nn.Mod
 
 
 def _report_need(rows: PendingRows, function: Any) -> None:
-    """Reports the module that calls a function that needs rows, once for each embedding. Ignores calls after a norm,
+    """Reports the module that calls a function requiring rows, once for each embedding. Ignores calls after a norm,
     the last step of an input layer, and calls in blocks."""
     report, model_of = _reports.pop(rows.owner, (None, None))
     model = model_of() if model_of is not None else None
@@ -360,7 +361,7 @@ def _reason_to_leave(module: Any) -> Optional[str]:
 def convert(model: nn.Module) -> Report:
     """Makes inlay compute the input layers of a model in inference. Changes the model in place and returns a Report.
 
-    Replaces the class of each torch.nn.Embedding and EmbeddingBag by a subclass; parameters, names and state_dict()
+    Replaces the class of each torch.nn.Embedding and EmbeddingBag with a subclass; parameters, names and state_dict()
     stay. PyTorch still computes small outputs, training and torch.compile.
     """
     report = Report({}, {})

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Modules that run forward() as one pass of inlay. They train, compile and export like PyTorch's own modules.
+"""Modules whose forward() is one pass of inlay. They train, compile and export like PyTorch's own modules.
 
-They fall back to PyTorch's operators for other devices, float64, and options of torch.nn that inlay doesn't have.
+They fall back to PyTorch's operators for other devices, float64, and torch.nn options that inlay lacks.
 """
 
 import math
@@ -20,7 +20,7 @@ from .operators import NORMS, POOLINGS, Arguments, embed, new_seed
 
 
 def plain_options(module: Union[nn.Embedding, nn.EmbeddingBag]) -> bool:
-    """Returns True if inlay has all options of an embedding of torch.nn."""
+    """Returns True if inlay supports all options of a torch.nn embedding."""
     return module.max_norm is None and not module.scale_grad_by_freq and not module.sparse
 
 
@@ -29,7 +29,7 @@ def _padding(module: Union[nn.Embedding, nn.EmbeddingBag]) -> int:
 
 
 class Embedding(nn.Embedding):
-    """torch.nn.Embedding with an optional factor of its rows."""
+    """torch.nn.Embedding with an optional factor for its rows."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int, *args: Any, scale: float = 1.0, **options: Any) -> None:
         super().__init__(num_embeddings, embedding_dim, *args, **options)
@@ -57,7 +57,7 @@ class EmbeddingBag(nn.EmbeddingBag):
         weights = per_sample_weights
         if weights is not None:
             good = good and self.mode == "sum" and weights.shape == input.shape
-        if good and bags == 0:  # here PyTorch reads out of bounds
+        if good and bags == 0:  # PyTorch would read out of bounds
             return nn.functional.embedding(input.new_empty(0), self.weight, sparse=self.sparse)
         trains_weights = weights is not None and (weights.requires_grad or weights.dtype != torch.float32)
         fits = self.mode in POOLINGS and plain_options(self) and self.embedding_dim <= 4096
@@ -79,7 +79,7 @@ class EmbeddingBag(nn.EmbeddingBag):
         try:
             return embed(given, lambda: super(EmbeddingBag, self).forward(input, offsets, weights))
         except ValueError as error:
-            # PyTorch allows offsets that end before the ids, and has errors for those that end after them.
+            # PyTorch allows offsets that end before the ids, and raises errors for those that end after them.
             if offsets is None or (offsets < 0).any() or (offsets.diff() < 0).any():
                 raise RuntimeError(str(error)) from None
             return super().forward(input, offsets, weights)
@@ -213,12 +213,12 @@ class PositionalEncoding(nn.Module):
 
 
 class StaticEmbedding(nn.Module):
-    """Static embeddings for inference: the mean of the rows of a text's tokens, from a table of any type of
-    inlay.Table.
+    """Static embeddings for inference: the mean of the rows of a text's tokens. The table may have any inlay.Table
+    type.
 
-    Call it with ids [texts, length], or with the ids of all texts and the offset of each. It can replace `embedding` of
-    StaticEmbedding in sentence-transformers. Tokens padding_idx are skipped. token_mapping [vocab] is the row of each
-    id, and token_weights [vocab] a factor of each id. With norm=inlay.L2Norm(), vectors have length 1.
+    Call the module with ids [texts, length], or with the ids of all texts and the offset of each text. It can replace
+    `embedding` of StaticEmbedding in sentence-transformers. padding_idx tokens are skipped. token_mapping [vocab] is
+    the row of each id, and token_weights [vocab] a factor of each id. With norm=inlay.L2Norm(), vectors have length 1.
     """
 
     def __init__(

@@ -28,7 +28,7 @@ _BATCH = ("offsets", "history", "history_lengths")
 
 
 class Tables(NamedTuple):
-    """The arrays and types of tables, like the properties of inlay.Table. groups is 0 for types without groups."""
+    """The arrays and types of tables, as in the properties of inlay.Table. groups is 0 for types without groups."""
 
     data: list[Tensor]
     scales: list[Optional[Tensor]]
@@ -106,7 +106,7 @@ def _tensors_of(tables: Sequence[Any]) -> Optional[Tables]:
 
 
 def _table(table: Any) -> inlay.Table:
-    """Returns a Table of an array, or of a detached tensor."""
+    """Returns a Table over an array, or over a detached tensor."""
     if isinstance(table, inlay.Table):
         return table
     return inlay.Table(table.detach() if isinstance(table, Tensor) else table)
@@ -122,7 +122,7 @@ class _NoGradient(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Any:
         raise NotImplementedError(
-            "an NGramEmbedding computes no gradients: call requires_grad_(False) on its tables, or train them by "
+            "an NGramEmbedding computes no gradients: call requires_grad_(False) on its tables, or train them with "
             "torch.nn.functional.embedding() on the ids of inlay.NGram.ids()"
         )
 
@@ -130,13 +130,13 @@ class _NoGradient(torch.autograd.Function):
 class NGramEmbedding(nn.Module):
     """Gathers rows by hashes of each token and the tokens before it, for inference.
 
-    tables is one table or several, as tensors or Tables of any type. It defaults to the tables of the NGram. scale is a
-    factor of their rows, e.g. of a quantized checkpoint. Tables aren't parameters: moving or casting the module doesn't
-    change them, and state_dict() doesn't contain them. combine is "concat" or "sum". dtype is the type of the output.
-    It defaults to the type of the first table if outputs can have it, else bfloat16.
+    tables is one table or several, as tensors or Tables of any type. It defaults to the tables of the NGram. scale
+    multiplies their rows, e.g. for a quantized checkpoint. Tables aren't parameters: moving or casting the module
+    doesn't change them, and state_dict() doesn't contain them. combine is "concat" or "sum". dtype is the type of the
+    output. It defaults to the type of the first table if outputs can have it, else bfloat16.
 
     A cache of transformers keeps the ids before a call, in state `state_idx` of layer `layer_idx`. Ids before the start
-    of a sequence, and positions excluded by an attention mask, count as `masked_id`.
+    of a sequence, and positions excluded by an attention mask, are replaced by `masked_id`.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class NGramEmbedding(nn.Module):
         factors = {table.scale for table in self.tables}
         if len(factors) > 1:
             raise ValueError(f"tables have different scales: {sorted(factors)}")
-        # The operator takes no Tables. Round the product to float32 like a call of the NGram does.
+        # The operator takes no Tables. Round the product to float32, as a call of the NGram does.
         self._factor = float(torch.tensor(self.scale) * torch.tensor(factors.pop()))
         own = getattr(torch, self.tables[0].type, None)
         self.dtype = dtype or (own if isinstance(own, torch.dtype) else torch.bfloat16)
@@ -235,18 +235,18 @@ class NGramEmbedding(nn.Module):
         """
         if attention_mask is not None:
             if self.masked_id is None:
-                raise ValueError("attention_mask needs masked_id, the id that masked positions count as")
+                raise ValueError("attention_mask requires masked_id, the id used for masked positions")
             input_ids = torch.where(attention_mask[..., -input_ids.shape[-1] :].bool(), input_ids, self.masked_id)
         if past_key_values is None:
             return self._rows(input_ids, offsets, history, history_lengths)
         if offsets is not None or history is not None:
-            raise ValueError("past_key_values excludes offsets and history: drop them")
+            raise ValueError("past_key_values can't be combined with offsets or history: drop them")
         rows = self._rows(input_ids, None, self._remembered(past_key_values), None)
         self._remember(past_key_values, input_ids.long())
         return rows
 
     def _remembered(self, cache: Any) -> Optional[Tensor]:
-        """Returns the ids before a call. A cache that records its past holds more than needed."""
+        """Returns the ids before a call. A cache that records its past holds more ids than required."""
         before = self.ngram.length - 1
         ids = cache.get_conv_state(self.layer_idx, state_idx=self.state_idx)
         if ids is None:

@@ -67,7 +67,7 @@ _library.define(
     "int padding_id, SymInt start, int norm, float epsilon, bool segments_first, int pooling, float dropout) -> Tensor",
     tags=TAGS,
 )
-# rows has the number of rows of each table, 0 for none. wanted selects gradients; the others are empty.
+# rows gives the number of rows of each table, 0 for none. wanted selects gradients; the others are empty.
 _library.define(
     "backward(Tensor gradient, Tensor ids, Tensor? position_ids, Tensor? segment_ids, Tensor? offsets, Tensor? weights, "
     "SymInt[] rows, bool[] wanted, float scale, int padding_id, SymInt start, int pooling) -> (Tensor, Tensor, Tensor)",
@@ -75,7 +75,7 @@ _library.define(
 )
 
 
-# ---- Who computes
+# ---- What computes a layer
 
 TORCH, DIRECT, OPERATOR = range(3)
 
@@ -86,9 +86,10 @@ _ID_TYPES = (torch.int64, torch.int32)
 
 
 def way_of(*tensors: Optional[Tensor]) -> int:
-    """Returns who computes with these tensors: a DIRECT call; the OPERATOR if a compiler, a tracer or a dispatch mode
-    records operators; TORCH for classes that extend tensors, other devices, tensors that are negated when they are read,
-    torch.func and forward-mode derivatives."""
+    """Returns what computes with these tensors: a DIRECT call; the OPERATOR if a compiler, a tracer or a dispatch mode
+    records operators; TORCH for tensor subclasses, other devices, lazily negated tensors, torch.func and forward-mode
+    derivatives.
+    """
     recorded = torch.compiler.is_compiling() or torch._C._is_tracing() or torch._C._len_torch_dispatch_stack() > 0
     for tensor in tensors:
         if tensor is not None:
@@ -105,14 +106,14 @@ def way_of(*tensors: Optional[Tensor]) -> int:
 
 
 def way_of_layer(given: Arguments) -> int:
-    """Returns who computes a layer: also TORCH for types that the kernels don't have, and for empty tables."""
+    """Returns what computes a layer: also TORCH for types that the kernels don't support, and for empty tables."""
     way = way_of(*tuple(given)[:_TENSORS])
     if way == TORCH or given.ids.dtype not in _ID_TYPES or given.table.dtype not in _TABLE_TYPES:
         return TORCH
     for vector in (given.gamma, given.beta):
         if vector is not None and vector.dtype != torch.float32:
             return TORCH
-    if torch.compiler.is_compiling() or not torch._C._is_tracing():  # traces warn of questions about shapes
+    if torch.compiler.is_compiling() or not torch._C._is_tracing():  # tracing warns about conditions on shapes
         for table in (given.table, given.positions, given.segments):
             if table is not None and 0 in table.shape:
                 return TORCH
@@ -168,13 +169,13 @@ MAX_LAYERS = 256
 
 
 def _kept(made_of: Any, make: Callable[..., Any]) -> Any:
-    """Returns the cached layer, or a new one. Caches it from the second time on."""
+    """Returns the cached layer, or a new one. A layer is cached from its second use on."""
     layer = _layers.get(made_of)
     if layer is None:
         again = made_of in _layers
         layer = make(self_tuning=again)._disown()
         if len(_layers) >= MAX_LAYERS:
-            _layers.pop(list(_layers)[0], None)  # other threads change it while it is iterated over
+            _layers.pop(list(_layers)[0], None)  # other threads may change it during iteration
         _layers[made_of] = layer if again else None
     return layer
 
@@ -229,7 +230,7 @@ def _call(*values: Any) -> Tensor:
 
 
 def _unread(rows: int, dim: int) -> Optional[memoryview]:
-    """Returns a table at an invalid address, since gradients read no table. Returns None for no rows."""
+    """Returns a table at an invalid address, since gradients read no table. Returns None if there are no rows."""
     numbers = (ctypes.c_float * (rows * dim)).from_address(2**63)
     return memoryview(numbers).cast("B").cast("f", (rows, dim)) if rows else None
 

@@ -51,7 +51,7 @@ struct dlpack_versioned {
 };
 
 /* Functions of a framework that bypass its Python methods, in a capsule with this name. All return 0, or -1 with an
-   exception. */
+   exception set. */
 #define DLPACK_EXCHANGE "dlpack_exchange_api"
 
 struct dlpack_exchange {

@@ -115,7 +115,7 @@ static enum dtype dtype_from_name(PyObject *object)
     return dtype;
 }
 
-/* Returns a type if `good`, else DTYPE_UNKNOWN with TypeError, unless an exception is already set. */
+/* Returns a type if `good`, else DTYPE_UNKNOWN with TypeError set, unless an exception is already set. */
 static enum dtype require(enum dtype dtype, bool good, PyObject *object, const char *expected)
 {
     if (good)

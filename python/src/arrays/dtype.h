@@ -34,7 +34,7 @@ enum dtype {
 struct dtype_info {
     const char *name;           /* in NumPy, PyTorch and JAX */
     unsigned char bytes;        /* per element; 0: unknown */
-    char format;                /* in the buffer protocol, for arrays that we make */
+    char format;                /* in the buffer protocol, for arrays made here */
     short numpy;                /* type number in NumPy; -1: not a builtin type */
     unsigned char dlpack_code;  /* DLDataTypeCode */
     inlay_id_type id;           /* 0: not a type of ids */

@@ -36,7 +36,7 @@ int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer
     if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && long_dims > 1 && exported->bytes > 0)
         return raise_error(PyExc_BufferError, "the array is in C order, not in Fortran order: request C order");
     if (!shaped && (flags & PyBUF_FORMAT) != 0)
-        return raise_error(PyExc_BufferError, "elements with a format have a shape: request both, or plain bytes");
+        return raise_error(PyExc_BufferError, "a format requires a shape: request both, or plain bytes");
     buffer->buf = exported->data;
     buffer->obj = Py_NewRef(self);
     buffer->len = exported->bytes;
@@ -133,7 +133,7 @@ struct dlpack_versioned *exported_tensor(const struct exported *exported)
     return tensor != NULL ? &tensor->as.versioned : NULL;
 }
 
-/* Reads the first number of a pair. Returns -1 with an exception. */
+/* Reads the first number of a pair. Returns -1 with an exception set on failure. */
 static int first_number(PyObject *pair, long *number)
 {
     PyObject *first = PySequence_GetItem(pair, 0);
@@ -142,7 +142,7 @@ static int first_number(PyObject *pair, long *number)
     return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
-/* CPU memory has no streams. The consumer makes copies. */
+/* CPU memory has no streams. Consumers make their own copies. */
 PyObject *exported_capsule(const struct exported *exported, const char *what, PyObject *args, PyObject *options)
 {
     static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
@@ -150,14 +150,14 @@ PyObject *exported_capsule(const struct exported *exported, const char *what, Py
     if (!PyArg_ParseTupleAndKeywords(args, options, "|$OOOO", names, &stream, &version, &device, &copy))
         return NULL;
     if (copy == Py_True)
-        return PyErr_Format(PyExc_BufferError, "%s is not copied", what);
+        return PyErr_Format(PyExc_BufferError, "%s cannot be copied: omit copy=True", what);
     long major = 0, type = DLPACK_CPU;
     if (version != Py_None && first_number(version, &major) < 0)
         return NULL;
     if (device != Py_None && first_number(device, &type) < 0)
         return NULL;
     if (type != DLPACK_CPU)
-        return PyErr_Format(PyExc_BufferError, "%s is in memory of the CPU, not on a device of type %ld", what, type);
+        return PyErr_Format(PyExc_BufferError, "%s is in CPU memory, not on a device of type %ld", what, type);
     const bool versioned = major >= DLPACK_MAJOR;
     if (exported->read_only && !versioned)
         return PyErr_Format(PyExc_BufferError, "%s is read-only, which DLPack before version 1 cannot express", what);

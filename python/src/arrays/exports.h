@@ -22,19 +22,19 @@ struct exported {
     struct owner *owner;
 };
 
-/* Fills in the struct. Takes no reference to the owner. */
+/* Fills in the struct, without taking a reference to the owner. */
 void exported_init(struct exported *exported, void *data, enum dtype dtype, int dims, const Py_ssize_t *shape,
                    struct owner *owner);
 
-/* Fills in a buffer of `self`. Returns -1 with BufferError. */
+/* Fills in a buffer of `self`. Returns -1 with BufferError set on failure. */
 int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer, int flags);
 
-/* Returns a tensor that holds the owner, or null with MemoryError. */
+/* Returns a tensor that holds the owner, or null with MemoryError set. */
 struct dlpack_versioned *exported_tensor(const struct exported *exported);
 
-/* __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None): returns a capsule, or null with BufferError.
-   `what` names the memory in errors. */
+/* __dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None): returns a capsule, or null with BufferError
+   set. `what` names the memory in errors. */
 PyObject *exported_capsule(const struct exported *exported, const char *what, PyObject *args, PyObject *options);
 
-/* __dlpack_device__(). */
+/* __dlpack_device__(): returns the CPU device. */
 PyObject *exported_device(PyObject *self, PyObject *args);

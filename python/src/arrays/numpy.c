@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The probe of NumPy's structs, and new arrays with and without its C API.
+ * Probes NumPy's structs, and makes new arrays with or without its C API.
  */
 #include "arrays/numpy.h"
 
@@ -34,7 +34,7 @@ static struct {
     set_base_object *set_base;
 } numpy;
 
-/* The type number of bfloat16 in ml_dtypes, or 0 before its first use. */
+/* The type number of ml_dtypes' bfloat16, or 0 before its first use. */
 static atomic_int bfloat16_number;
 
 bool numpy_exists(void)
@@ -73,7 +73,7 @@ enum dtype numpy_dtype(const struct numpy_array *array)
         return DTYPE_UNKNOWN;
     if (descriptor->number < FIRST_USER_TYPE)
         return dtype_of_numpy(descriptor->number);
-    /* Types that packages register, e.g. bfloat16 of ml_dtypes, can be identified only by name. */
+    /* Types registered by packages, e.g. ml_dtypes' bfloat16, can only be identified by name. */
     PyObject *name = PyType_GetName(descriptor->scalar);
     const char *text = name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
     const enum dtype dtype = text != NULL ? dtype_of_name(text) : DTYPE_UNKNOWN;
@@ -89,8 +89,8 @@ bool numpy_writable(const struct numpy_array *array)
 
 /* ---- The probe -------------------------------------------------------------------------------------------------- */
 
-/* Returns true if the fields of `object` are those of an array [2, 2] of int16 at `address`, with strides of 12 and 4
-   bytes. */
+/* Returns true if the fields of `object` describe an int16 array [2, 2] at `address`, with strides of 12 and 4 bytes.
+ */
 static bool fields_are_known(PyObject *object, PyTypeObject *type, unsigned long long address)
 {
     const struct numpy_array *array = (const struct numpy_array *)(void *)object;
@@ -141,13 +141,13 @@ int numpy_use(PyObject *module, bool direct)
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
 
-/* Returns the dtype bfloat16 of ml_dtypes, or null with TypeError if that isn't installed. */
+/* Returns ml_dtypes' bfloat16 dtype, or null with TypeError set if that isn't installed. */
 static PyObject *bfloat16_dtype(void)
 {
     return python_call("inlay.arrays", "ml_dtype", "(s)", dtype_infos[DTYPE_BF16].name);
 }
 
-/* Returns the type number of bfloat16, or -1 with TypeError. */
+/* Returns the type number of bfloat16, or -1 with TypeError set. */
 static int find_bfloat16(void)
 {
     int number = atomic_load(&bfloat16_number);
@@ -162,7 +162,7 @@ static int find_bfloat16(void)
     return number;
 }
 
-/* Makes an array of an object's buffer, without NumPy's C API. */
+/* Makes an array from an object's buffer, without NumPy's C API. */
 static PyObject *array_of_buffer(enum dtype dtype, PyObject *owner)
 {
     PyObject *array = PyObject_CallMethod(numpy.module, "asarray", "O", owner);

@@ -21,8 +21,8 @@ struct numpy_array {
     int flags;
 };
 
-/* Sets the module NumPy, or None if it isn't installed. With `direct`, fields of arrays are read without a call into
-   NumPy if the probe succeeds. Returns -1 with an exception. */
+/* Sets the NumPy module, or None if it isn't installed. With `direct`, fields of arrays are read without calling NumPy
+   if the probe succeeds. Returns -1 with an exception set on failure. */
 int numpy_use(PyObject *module, bool direct);
 
 /* Returns true if the fields of arrays are read directly. */
@@ -31,7 +31,7 @@ bool numpy_is_direct(void);
 /* Returns true if numpy_array_new() can make arrays that own their memory. */
 bool numpy_makes_arrays(void);
 
-/* Returns NumPy, borrowed, or null with a TypeError that `what` needs it. */
+/* Returns NumPy, borrowed, or null with TypeError set, stating that `what` needs it. */
 PyObject *numpy_module(const char *what);
 
 /* Returns true if NumPy is installed. */
@@ -46,7 +46,7 @@ enum dtype numpy_dtype(const struct numpy_array *array);
 /* Returns true if the array is writable. */
 bool numpy_writable(const struct numpy_array *array);
 
-/* Returns a new contiguous array, or null with an exception. With `owner`, the array uses the memory at *data and holds
-   a reference to `owner`, which must export that memory by the buffer protocol. Otherwise it owns its memory, and *data
-   is set. */
+/* Returns a new contiguous array, or null with an exception set. With `owner`, the array uses the memory at *data and
+   holds a reference to `owner`, which must export that memory by the buffer protocol. Otherwise it owns its memory, and
+   *data is set. */
 PyObject *numpy_array_new(enum dtype dtype, int dims, const Py_ssize_t *shape, void **data, PyObject *owner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type Output owns a block of the pool and exports it by the buffer protocol and DLPack. It is the base of NumPy
- * arrays. Tensors hold the block itself, since frameworks release them on any thread.
+ * The Output type owns a block of the pool and exports it by the buffer protocol and DLPack. NumPy arrays have an
+ * Output as their base. Tensors hold the block itself, since frameworks release them on any thread.
  */
 #include "arrays/output.h"
 
@@ -29,7 +29,7 @@ enum view_way output_default_way(void)
 
 /* ---- The type --------------------------------------------------------------------------------------------------- */
 
-/* Returns the bytes of an array, or -1 with ValueError if they don't fit in the address space. */
+/* Returns the bytes of an array, or -1 with ValueError set if they don't fit in the address space. */
 static Py_ssize_t bytes_of(enum dtype dtype, int dims, const Py_ssize_t *shape)
 {
     Py_ssize_t bytes = dtype_infos[dtype].bytes;
@@ -99,7 +99,7 @@ int output_init(PyObject *module)
 
 /* ---- Outputs of calls ------------------------------------------------------------------------------------------- */
 
-/* Returns true for arrays of JAX. Their DLPack tensors are read-only without the flag. */
+/* Returns true for JAX arrays. Their DLPack tensors are read-only but not flagged as such. */
 static bool is_jax(PyObject *object)
 {
     PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
@@ -110,14 +110,14 @@ static bool is_jax(PyObject *object)
     return is;
 }
 
-/* Releases the None that a function returned. Returns -1 if it raised an exception. */
+/* Releases the None returned by a function. Returns -1 if it raised an exception. */
 static int returns_none(PyObject *result)
 {
     Py_XDECREF(result);
     return result != NULL ? 0 : -1;
 }
 
-/* Returns -1 with RuntimeError for a tensor that PyTorch would not write to either. */
+/* Returns -1 with RuntimeError set for a tensor that PyTorch would refuse to write to. */
 static int check_gradient(PyObject *out)
 {
     PyObject *gradient = PyObject_GetAttrString(out, "requires_grad");
@@ -127,7 +127,7 @@ static int check_gradient(PyObject *out)
     return returns_none(python_call("inlay.arrays", "check_gradient", "()"));
 }
 
-/* Counts a change of a tensor, so that PyTorch knows of it. Returns -1 with an exception. */
+/* Increments the version of a tensor, so PyTorch notices the change. Returns -1 with an exception set on failure. */
 static int count_change(PyObject *tensor)
 {
     static PyObject *increment; /* found once, since an import takes longer than a call */
@@ -146,7 +146,7 @@ static int open_given(struct output *output, PyObject *out, enum dtype dtype, in
     int failed = 0;
     output->versioned = output->given.way == VIEW_DLPACK && PyObject_HasAttrString(out, "_version");
     if (output->given.way == VIEW_DLPACK && is_jax(out))
-        failed = raise_error(PyExc_TypeError, "out is an array of JAX, which is immutable");
+        failed = raise_error(PyExc_TypeError, "out is a JAX array, which is immutable");
     else if (output->versioned && check_gradient(out) < 0)
         failed = -1;
     else if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out))
@@ -194,7 +194,7 @@ int output_open(struct output *output, PyObject *out, enum view_way way, enum dt
     return 0;
 }
 
-/* Returns an array of NumPy, or a memoryview without NumPy. */
+/* Returns a NumPy array, or a memoryview if NumPy isn't installed. */
 static PyObject *array_of(struct memory *memory)
 {
     struct exported *exported = &memory->exported;
@@ -215,7 +215,7 @@ static PyObject *tensor_of(PyObject *memory, PyObject *like)
     }
     PyObject *consumer = python_call("inlay.arrays", "consumer", "(O)", like);
     if (consumer == NULL &&
-        PyErr_ExceptionMatches(PyExc_AttributeError)) { /* it exports tensors but doesn't import them */
+        PyErr_ExceptionMatches(PyExc_AttributeError)) { /* it exports tensors but can't import them */
         PyErr_Clear();
         return array_of(memory_of(memory));
     }

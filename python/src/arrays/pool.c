@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each size class has a list of idle blocks, the last returned first. There are eight classes per power of two. Another
- * list orders all idle blocks by the time of their return; the oldest are released when idle blocks exceed the limit.
- * Blocks from 2 MiB on are separate mappings, on huge pages if they fill one. One mutex guards the pool. It is never
- * held while memory is mapped or released.
+ * Each size class has a list of idle blocks, with the most recently returned first. There are eight classes per power
+ * of two. Another list orders all idle blocks by when they were returned; the oldest are released when idle blocks
+ * exceed the limit. Blocks from 2 MiB on are separate mappings, on huge pages if they fill one. One mutex guards the
+ * pool. It is never held while memory is mapped or released.
  */
 #define _GNU_SOURCE
 #include "arrays/pool.h"
@@ -28,7 +28,7 @@ enum {
 
 static struct {
     pthread_mutex_t mutex;
-    struct block *classes[CLASSES]; /* the last returned of each */
+    struct block *classes[CLASSES]; /* the most recently returned of each */
     struct block *oldest, *newest;
     struct pool_stats stats;
     bool huge_pages;  /* true if the system has them */

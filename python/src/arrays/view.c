@@ -131,7 +131,7 @@ int view_pack_u32(struct view *view, const char *what)
             return raise_error(PyExc_ValueError, "%s", text);
         }
     }
-    if (bytes == sizeof(uint32_t)) /* same bits as int32 */
+    if (bytes == sizeof(uint32_t)) /* uint32 has the same bits as int32 */
         view->dtype = DTYPE_U32;
     return view_pack(view, DTYPE_U32);
 }
@@ -181,9 +181,10 @@ int view_broadcast(struct view *view, const char *what, int dims, const Py_ssize
 int view_wrong_dtype(const struct view *view, const char *what, const char *expected, enum dtype dtype)
 {
     const char *to = dtype_infos[dtype].name;
-    return raise_error(PyExc_TypeError,
-                       "%s has elements of type %s, expected %s: %s.astype(\"%s\"), or %s.to(torch.%s) in PyTorch",
-                       what, dtype_infos[view->dtype].name, expected, what, to, what, to);
+    return raise_error(
+        PyExc_TypeError,
+        "%s has elements of type %s, expected %s: convert it with %s.astype(\"%s\"), or %s.to(torch.%s) in PyTorch",
+        what, dtype_infos[view->dtype].name, expected, what, to, what, to);
 }
 
 int view_require_dtype(const struct view *view, const char *what, enum dtype dtype)
@@ -203,14 +204,15 @@ int view_require_contiguous(const struct view *view, const char *what)
 {
     if (view_is_contiguous(view))
         return 0;
-    return raise_error(PyExc_ValueError,
-                       "%s is not contiguous: numpy.ascontiguousarray(%s), or %s.contiguous() in PyTorch", what, what,
-                       what);
+    return raise_error(
+        PyExc_ValueError,
+        "%s is not contiguous: make a copy with numpy.ascontiguousarray(%s), or %s.contiguous() in PyTorch", what, what,
+        what);
 }
 
 inlay_id_type view_ids(struct view *view, const char *what)
 {
-    const bool widened = view->dtype == DTYPE_I8 || view->dtype == DTYPE_U64; /* not types of ids */
+    const bool widened = view->dtype == DTYPE_I8 || view->dtype == DTYPE_U64; /* ids can't have these types */
     const enum dtype dtype = widened ? DTYPE_I64 : view->dtype;
     if (dtype_infos[dtype].id == 0)
         view_wrong_dtype(view, what, "integers", DTYPE_I64);
@@ -249,7 +251,7 @@ int view_require_out(const struct view *view, enum dtype dtype, int dims, const 
     }
     if (good)
         return 0;
-    return raise_error(PyExc_ValueError, "out has no constant row stride: its last dimension "
-                                         "must be contiguous, and the others must be those of a contiguous array or "
-                                         "of a slice of columns");
+    return raise_error(
+        PyExc_ValueError,
+        "out must have a constant row stride: give a contiguous array, or a slice of the columns of one");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A view of the memory of any array: an array of NumPy, a DLPack tensor, an object with the buffer protocol, or a list
+ * A view of the memory of any array: a NumPy array, a DLPack tensor, an object with the buffer protocol, or a list
  * (through NumPy). A view keeps its memory alive until view_release().
  */
 #pragma once
@@ -28,18 +28,19 @@ struct view {
     Py_ssize_t shape[VIEW_DIMS], stride_bytes[VIEW_DIMS];
 };
 
-/* Makes the view of an object. `what` names the argument in errors. Lists and numbers become arrays of NumPy, with type
-   `wanted` unless that is DTYPE_UNKNOWN. On error, returns -1 with TypeError or ValueError and leaves nothing to
+/* Makes a view of an object. `what` names the argument in errors. Lists and numbers become NumPy arrays of type
+   `wanted` unless that is DTYPE_UNKNOWN. On error, returns -1 with TypeError or ValueError set and leaves nothing to
    release. */
 int view_of(struct view *view, PyObject *object, const char *what, enum dtype wanted);
 
 /* Makes a view of an array that is read in place while the view lives, so later changes take effect. Requires a type, a
    shape and contiguous elements, and sets *data. Bytes may also have the type float8_e8m0fnu. Does nothing for None.
-   Returns -1 with an exception. Release the view in any case. */
+   Returns -1 with an exception set on failure. Release the view even on failure. */
 int view_keep(struct view *view, PyObject *object, const char *what, enum dtype dtype, int dims,
               const Py_ssize_t *shape, const void **data);
 
-/* Like view_of(), for the duration of a call. The view only holds the object, which must keep its memory meanwhile. */
+/* Like view_of(), for the duration of a call. The view only holds a reference to the object, which must keep its memory
+   alive. */
 int view_borrow(struct view *view, PyObject *object, const char *what, enum dtype wanted);
 
 /* Returns the exchange functions of an object's framework, or null without an exception if it has none. */
@@ -63,33 +64,35 @@ static inline int64_t view_int64_at(const struct view *view, size_t i)
 bool view_is_contiguous(const struct view *view);
 
 /* Makes the view contiguous and of type `dtype`, by a copy if necessary. Converts only integers; uint64 saturates in
-   int64. Returns -1 with MemoryError. */
+   int64. Returns -1 with MemoryError set on failure. */
 int view_pack(struct view *view, enum dtype dtype);
 
-/* Makes the view contiguous and of type uint32, by a copy if necessary. Returns -1 with TypeError, MemoryError, or
-   ValueError if a number doesn't fit. */
+/* Makes the view contiguous and of type uint32, by a copy if necessary. On failure, returns -1 and sets TypeError,
+   MemoryError, or ValueError for a number that doesn't fit. */
 int view_pack_u32(struct view *view, const char *what);
 
-/* Broadcasts a view like NumPy, without a copy. Returns -1 with ValueError. */
+/* Broadcasts a view like NumPy, without a copy. Returns -1 with ValueError set on failure. */
 int view_broadcast(struct view *view, const char *what, int dims, const Py_ssize_t *shape);
 
-/* Sets TypeError for elements of a wrong type. Names the expected ones and how to convert to `dtype`. Returns -1. */
+/* Sets TypeError for elements of the wrong type, naming the expected types and how to convert to `dtype`. Returns -1.
+ */
 int view_wrong_dtype(const struct view *view, const char *what, const char *expected, enum dtype dtype);
 
-/* Requires the type of a view. Returns -1 with TypeError. */
+/* Requires the type of a view. Returns -1 with TypeError set on failure. */
 int view_require_dtype(const struct view *view, const char *what, enum dtype dtype);
 
-/* Requires the shape of a view. Returns -1 with ValueError. */
+/* Requires the shape of a view. Returns -1 with ValueError set on failure. */
 int view_require_shape(const struct view *view, const char *what, int dims, const Py_ssize_t *shape);
 
-/* Requires contiguous elements. Returns -1 with ValueError. */
+/* Requires contiguous elements. Returns -1 with ValueError set on failure. */
 int view_require_contiguous(const struct view *view, const char *what);
 
 /* Requires integers and makes them contiguous ids: of their own type if the library has it, else int64. Returns the
-   type, or 0 with an exception. */
+   type, or 0 with an exception set. */
 inlay_id_type view_ids(struct view *view, const char *what);
 
-/* Borrows the offsets [sequences + 1] of `ids` as int64 for the duration of a call. Returns -1 with an exception. */
+/* Borrows the offsets [sequences + 1] of `ids` as int64 for the duration of a call. Returns -1 with an exception set on
+   failure. */
 int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids);
 
 /* Requires a writable array of `shape` with contiguous rows at a constant stride. Sets the stride. Returns -1 with

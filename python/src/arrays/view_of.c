@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes views of objects, the most common kinds first: arrays of NumPy by their fields, tensors of PyTorch and others
- * by DLPack, then the buffer protocol and lists.
+ * Makes views of objects, the most common kinds first: NumPy arrays by their fields, PyTorch and other tensors by
+ * DLPack, then the buffer protocol and lists.
  */
 #include "arrays/view.h"
 
@@ -48,8 +48,8 @@ static int view_of_numpy(struct view *view, PyObject *object, const struct numpy
     return 0;
 }
 
-/* Reads elements of a type that the framework can't export, e.g. bfloat16 of ml_dtypes, as integers of the same size
-   and restores the type. Returns -1 with an exception, or 1 for other types. */
+/* Reads elements of a type that the framework can't export, e.g. ml_dtypes' bfloat16, as integers of the same size and
+   restores the type. Returns -1 with an exception set on failure, or 1 for other types. */
 static int view_of_bits(struct view *view, PyObject *object, const char *what)
 {
     PyObject *integers, *bits = python_call("inlay.arrays", "bits_of", "(O)", object);
@@ -110,25 +110,25 @@ static PyObject *dlpack_capsule(PyObject *object)
     return capsule;
 }
 
-/* Returns -1 with ValueError for a tensor of PyTorch whose numbers are the negatives of those in memory, such as
-   z.conj().imag. The structs of DLPack have no field for it. */
+/* Returns -1 with ValueError set for a lazily negated PyTorch tensor, such as z.conj().imag: its values are the
+   negatives of those in memory. DLPack's structs have no field for this. */
 static int refuse_negated(PyObject *tensor, const char *what)
 {
     PyObject *negated = PyObject_CallMethod(tensor, "is_neg", NULL);
-    PyErr_Clear();       /* tensors of others */
+    PyErr_Clear();       /* not a PyTorch tensor */
     Py_XDECREF(negated); /* a bool */
     if (negated != Py_True)
         return 0;
-    return raise_error(PyExc_ValueError, "%s is negated when it is read: give %s.resolve_neg()", what, what);
+    return raise_error(PyExc_ValueError, "%s is lazily negated: give %s.resolve_neg()", what, what);
 }
 
-/* Makes the view of a tensor and steals a reference to its owner, an object or a capsule. A capsule that isn't consumed
+/* Makes a view of a tensor and steals a reference to its owner, an object or a capsule. A capsule that isn't consumed
    deletes its tensor with its last reference, so holding the capsule is enough. */
 static int view_of_tensor(struct view *view, PyObject *object, PyObject *owner, const struct dlpack_tensor *tensor,
                           bool writable, const char *what)
 {
     if (tensor->device_type != DLPACK_CPU && tensor->device_type != DLPACK_CUDA_HOST)
-        return raise_error(PyExc_TypeError, "%s is on a device of type %d; inlay reads memory of the CPU", what,
+        return raise_error(PyExc_TypeError, "%s is on a device of type %d; inlay only reads CPU memory", what,
                            (int)tensor->device_type);
     if (tensor->dims > VIEW_DIMS)
         return too_many_dims(what, tensor->dims);
@@ -209,7 +209,7 @@ static int view_of_detached(struct view *view, PyObject *object, const char *wha
     return failed;
 }
 
-/* Raises the exception of bad_list(), if any, in place of the current one. Returns true if it did. */
+/* Replaces the current exception with that of bad_list(), if any. Returns true if it did. */
 static bool refuse_list(PyObject *object, const char *what)
 {
     PyObject *kind, *error, *trace;
@@ -227,7 +227,7 @@ static bool refuse_list(PyObject *object, const char *what)
     return true;
 }
 
-/* Makes the view of a list, a number or an object that NumPy can convert. */
+/* Makes a view of a list, a number or an object that NumPy can convert. */
 static int view_of_list(struct view *view, PyObject *object, const char *what, enum dtype wanted)
 {
     PyObject *numpy = numpy_module(what);
@@ -327,12 +327,13 @@ int view_borrow(struct view *view, PyObject *object, const char *what, enum dtyp
 int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids)
 {
     if (ids->dims != 1)
-        return raise_error(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets: ids.reshape(-1)",
+        return raise_error(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets: give ids.reshape(-1)",
                            ids->dims);
     if (view_borrow(view, offsets, "offsets", DTYPE_UNKNOWN) < 0 || view_ids(view, "offsets") == 0 ||
         view_pack(view, DTYPE_I64) < 0)
         return -1;
     if (view->dims != 1 || view->shape[0] == 0)
-        return raise_error(PyExc_ValueError, "offsets must be a list of one number more than there are sequences");
+        return raise_error(PyExc_ValueError,
+                           "offsets must have one dimension, and one more number than there are sequences");
     return 0;
 }

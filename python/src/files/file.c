@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open models. close() drops the File's own reference to the memory; arrays, Tables and Layers keep theirs.
+ * The File type. close() drops the File's own reference to the memory; arrays, Tables and Layers keep theirs.
  */
 #include "files/file.h"
 
@@ -45,7 +45,7 @@ static struct open_file *exchange(struct file *file, bool keep)
     return opened;
 }
 
-/* Adds a user to the file, until owner_release(). Returns null with ValueError if it is closed. */
+/* Adds a user to the file, until owner_release(). Returns null with ValueError set if it is closed. */
 static struct open_file *use(PyObject *self)
 {
     struct open_file *opened = exchange(file_of(self), true);
@@ -56,7 +56,7 @@ static struct open_file *use(PyObject *self)
 
 /* ---- Opening and closing ---------------------------------------------------------------------------------------- */
 
-/* Reads the options of inlay.open(). Returns -1 with an exception. */
+/* Reads the options of inlay.open(). Returns -1 with an exception set on failure. */
 static int read_options(PyObject *memory, PyObject *resident_bytes, inlay_file_options *options)
 {
     *options = inlay_file_options_default();
@@ -65,7 +65,7 @@ static int read_options(PyObject *memory, PyObject *resident_bytes, inlay_file_o
         return -1;
     if (options->resident_bytes == 0 || options->memory == INLAY_FILE_MEMORY_MAPPED)
         return 0;
-    return raise_error(PyExc_ValueError, "resident_bytes needs memory=\"mapped\"");
+    return raise_error(PyExc_ValueError, "resident_bytes requires memory=\"mapped\"");
 }
 
 static struct open_file *open_model(const char *path, const inlay_file_options *options)
@@ -131,7 +131,7 @@ static void file_dealloc(PyObject *self)
 
 /* ---- Tensors and values ----------------------------------------------------------------------------------------- */
 
-/* Returns the UTF-8 of a name, or null with an exception: KeyError if no file can have it. */
+/* Returns a name in UTF-8, or null with an exception set: KeyError if no file can have it. */
 static const char *text_of_name(PyObject *name)
 {
     Py_ssize_t bytes = 0;
@@ -143,7 +143,7 @@ static const char *text_of_name(PyObject *name)
     return NULL;
 }
 
-/* Makes an object from an open file and a name. Returns null without an exception if there is no such name. */
+/* Makes an object from an open file and a name. Returns null without an exception if the name doesn't exist. */
 typedef PyObject *by_name(struct open_file *file, const char *name);
 
 static PyObject *named(PyObject *self, PyObject *name, by_name *function)
@@ -172,7 +172,7 @@ static PyObject *element_at(const inlay_file_value *value, size_t i)
 }
 
 /* Returns a str, int, float or bool, or a tuple of str, int or float. In GGUF strings, bytes that aren't UTF-8 become
-   U+FFFD. Returns null with an exception. */
+   U+FFFD. Returns null with an exception set on failure. */
 static PyObject *file_value(const inlay_file_value *value)
 {
     switch (value->kind) {
@@ -220,7 +220,7 @@ static PyObject *get_table(PyObject *self, PyObject *name)
     return named(self, name, table_of_file);
 }
 
-/* _names(tensors): a list of the names of tensors if True, else of values. */
+/* _names(tensors): returns a list of the names of tensors if True, else of values. */
 static PyObject *list_names(PyObject *self, PyObject *of_tensors)
 {
     const bool tensors = of_tensors == Py_True;
@@ -240,7 +240,7 @@ static PyObject *list_names(PyObject *self, PyObject *of_tensors)
 
 /* ---- Layers and n-grams ----------------------------------------------------------------------------------------- */
 
-/* _layer(model, part, dtype, threads). */
+/* _layer(model, part, dtype, threads): returns the model's input layer. */
 static PyObject *get_layer(PyObject *self, PyObject *args)
 {
     const char *model, *part;
@@ -255,16 +255,16 @@ static PyObject *get_layer(PyObject *self, PyObject *args)
     return layer;
 }
 
-/* Returns an array as bytes, or None for null. Returns null with an exception. */
+/* Returns an array as bytes, or None for null. Returns null with an exception set on failure. */
 static PyObject *bytes_of(const void *array, size_t count, size_t element_bytes)
 {
     return array != NULL ? PyBytes_FromStringAndSize(array, (Py_ssize_t)(count * element_bytes)) : Py_NewRef(Py_None);
 }
 
-/* Returns the fields of a spec as a dict. Arrays are bytes or None. Returns null with an exception. */
+/* Returns the fields of a spec as a dict. Arrays are bytes or None. Returns null with an exception set on failure. */
 static PyObject *file_ngram_spec(const inlay_ngram_spec *spec)
 {
-    /* N steals references and fails on null. */
+    /* "N" steals references and fails on null. */
     return Py_BuildValue("{s:n,s:I,s:s,s:N,s:N,s:I,s:N,s:N,s:N,s:O}", "vocab", (Py_ssize_t)spec->vocab, "length",
                          (unsigned)spec->length, "mix", spec->mix == INLAY_NGRAM_MIX_XOR ? "xor" : "add", "columns",
                          bytes_of(spec->columns, spec->column_count, sizeof *spec->columns), "multipliers",
@@ -276,7 +276,7 @@ static PyObject *file_ngram_spec(const inlay_ngram_spec *spec)
                          spec->zero_is_none ? Py_True : Py_False);
 }
 
-/* Returns a list of the tables of n-grams, or null with an exception. */
+/* Returns a list of the tables of n-grams, or null with an exception set. */
 static PyObject *tables_of_ngram(struct open_file *file, const inlay_file_ngram *ngram)
 {
     size_t count;
@@ -289,7 +289,7 @@ static PyObject *tables_of_ngram(struct open_file *file, const inlay_file_ngram 
     return list;
 }
 
-/* _ngram(layer): a tuple of its spec, its tables and a report. */
+/* _ngram(layer): returns a tuple of its spec, its tables and a report. */
 static PyObject *get_ngram(PyObject *self, PyObject *number)
 {
     inlay_file_error error;
@@ -318,7 +318,7 @@ static PyObject *get_ngram(PyObject *self, PyObject *number)
     return made;
 }
 
-/* prefetch(table, ids). */
+/* prefetch(table, ids): requests rows from the disk. */
 static PyObject *file_prefetch(PyObject *self, PyObject *args)
 {
     PyObject *table, *ids;

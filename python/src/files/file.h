@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type _core.File: an open model. inlay.File adds the mappings of tensors and metadata.
+ * The _core.File type: an open model. inlay.File adds the mappings of tensors and metadata.
  */
 #pragma once
 
 #include "abi.h"
 
-/* Adds the type to the module. Returns -1 with an exception. */
+/* Adds the type to the module. Returns -1 with an exception set on failure. */
 int file_init(PyObject *module);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exceptions of files. The library writes the messages: they name the file, the tensor and the values.
+ * Exceptions for files. The library writes the messages, which name the file, the tensor and the values.
  */
 #include "files/file_errors.h"
 
@@ -20,7 +20,7 @@ static const char *const kinds[] = {
     [INLAY_FILE_ERROR_MODEL] = "model",
 };
 
-/* Sets an attribute to a string; an empty one is None. Returns -1 with an exception. */
+/* Sets an attribute to a string; an empty one is None. Returns -1 with an exception set on failure. */
 static int set_text(PyObject *object, const char *name, const char *text)
 {
     PyObject *string = Py_BuildValue("z", *text != 0 ? text : NULL);

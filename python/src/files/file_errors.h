@@ -9,8 +9,8 @@
 
 #include <inlay/file.h>
 
-/* Sets the exception of an error of a file. Returns null. */
+/* Sets the exception for an error of libinlay-file. Returns null. */
 PyObject *raise_file_error(const inlay_file_error *error);
 
-/* Adds FileError to the module. Returns -1 with an exception. */
+/* Adds FileError to the module. Returns -1 with an exception set on failure. */
 int file_errors_init(PyObject *module);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds the FileTensors of rows and scales that the library found.
+ * Finds the FileTensors for the rows and scales of a table.
  */
 #include "files/file_tables.h"
 
@@ -58,8 +58,8 @@ static PyObject *make_part(struct open_file *file, const inlay_file_table *table
     const inlay_table *view = &table->view;
     const inlay_file_tensor *tensor = find_rows(file->file, part.data, rows, view->dim);
     if (tensor == NULL)
-        return PyErr_Format(PyExc_SystemError, "the rows of a table of a file are no tensor of it: name a tensor");
-    /* N steals references and fails on null. */
+        return PyErr_Format(PyExc_SystemError, "the rows of this table are not a tensor of the file: name a tensor");
+    /* "N" steals references and fails on null. */
     PyObject *options =
         Py_BuildValue("{s:N,s:s,s:n,s:N,s:N,s:N,s:d}", "data", rows_of(file, tensor, view), "type",
                       option_name((int)view->type, &option_elements), "dim", (Py_ssize_t)view->dim, "group",
@@ -108,7 +108,7 @@ PyObject *table_of_file(struct open_file *file, const char *name)
 PyObject *table_of_rows(struct open_file *file, const inlay_table *view)
 {
     const inlay_file_tensor *tensor = find_rows(file->file, view->data, view->rows, view->dim);
-    /* Don't convert scales twice. Converted ones include every factor of the file. */
+    /* Converted scales already include every factor in the file: don't apply it twice. */
     const bool converted = view->group > 0 || view->type == INLAY_E2M1_F32;
     return tensor != NULL && !converted ? table_of_file(file, tensor->name)
                                         : table_of_view(file, &(inlay_file_table){.view = *view, .scale = 1});

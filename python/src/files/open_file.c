@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts users, and remembers if recent calls waited for the disk.
+ * Counts the users of a file, and remembers if recent calls waited for the disk.
  */
 #include "files/open_file.h"
 
 #include <stdlib.h>
 
-/* Calls expected to wait after one that requested pages. The library samples residency more often than that. */
+/* Number of calls expected to wait after one that requested pages. The library samples residency more often than that.
+ */
 enum { WAITS = 64 };
 
 static void close_file(struct owner *owner)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors as arrays. Types that arrays don't have, such as the blocks of Q4_K, become bytes, and the last dimension the
+ * Tensors as arrays. Types that arrays lack, such as the blocks of Q4_K, become bytes; the last dimension is then the
  * bytes of a row. The buffer protocol has no format for bfloat16 and 8-bit floats; NumPy gets them from ml_dtypes.
  */
 #include "files/tensor.h"
@@ -15,7 +15,7 @@
 struct file_tensor {
     PyObject base;
     struct open_file *file;
-    const inlay_file_tensor *tensor; /* null: memory that isn't a tensor of the file */
+    const inlay_file_tensor *tensor; /* null: the memory isn't a tensor of the file */
     struct exported exported;
     PyObject *weak_references;
 };

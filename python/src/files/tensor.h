@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type inlay.FileTensor: memory of a model file as a read-only array that keeps the file open.
+ * The inlay.FileTensor type: memory of a model file as a read-only array that keeps the file open.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "arrays/dtype.h"
 #include "files/open_file.h"
 
-/* Returns the array of a tensor, or null with an exception. */
+/* Returns the array of a tensor, or null with an exception set. */
 PyObject *file_tensor_of(struct open_file *file, const inlay_file_tensor *tensor);
 
 /* Returns an array of other memory of a file, such as scales that were converted. */
@@ -18,5 +18,5 @@ PyObject *file_tensor_of_memory(struct open_file *file, const void *data, enum d
 /* Returns the file of a FileTensor, borrowed, or null for other objects. */
 struct open_file *file_tensor_file(PyObject *object);
 
-/* Adds the type to the module. Returns -1 with an exception. */
+/* Adds the type to the module. Returns -1 with an exception set on failure. */
 int file_tensor_init(PyObject *module);

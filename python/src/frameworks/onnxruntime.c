@@ -11,7 +11,7 @@
 
 /* ---- ONNX Runtime's declarations -------------------------------------------------------------------------------- */
 
-/* The first API version in which operators can return errors: ONNX Runtime 1.16. */
+/* Operators can return errors from this API version on: ONNX Runtime 1.16. */
 enum { ORT_API = 16 };
 enum { ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2 };
 enum { ONNX_UNDEFINED = 0, ONNX_FLOAT = 1, ONNX_FLOAT16 = 10, ONNX_BFLOAT16 = 16 };
@@ -108,7 +108,7 @@ struct kernel {
     int64_t integers[INTEGERS];
 };
 
-/* Reads the element type and the shape of a value. An output has one more dimension, so VIEW_DIMS is too many. */
+/* Reads the element type and shape of a value. Rejects VIEW_DIMS dimensions, since an output has one more. */
 static struct ort_status *read_shape(const struct ort_api *api, const struct ort_shape *from, struct tensor *tensor)
 {
     int type = 0;
@@ -269,7 +269,7 @@ static const char *get_provider(const struct ort_operator *Py_UNUSED(op))
     return NULL; /* the CPU provider */
 }
 
-/* Inputs have any type, which the operation checks. Their memory is the provider's default. The output is required. */
+/* Inputs may have any type; the operation checks it. Their memory is the provider's default. The output is required. */
 static int return_default(const struct ort_operator *Py_UNUSED(op), size_t Py_UNUSED(index))
 {
     _Static_assert((int)ONNX_UNDEFINED == 0 && (int)ORT_REQUIRED == 0, "defaults are 0");
@@ -296,7 +296,7 @@ static int get_input_kind(const struct ort_operator *Py_UNUSED(op), size_t index
     return index < REQUIRED ? ORT_REQUIRED : ORT_OPTIONAL;
 }
 
-/* Common to all operators. */
+/* Fields common to all operators. */
 #define OPERATOR                                                                                                       \
     .version = ORT_API, .get_name = get_name, .get_provider = get_provider, .get_input_type = return_default,          \
     .get_input_count = get_input_count, .get_output_type = get_output_type, .get_output_count = get_output_count,      \
@@ -322,7 +322,7 @@ struct ort_status *RegisterCustomOps(struct ort_options *options, const struct o
     struct ort_status *status = api->create_domain("inlay", &domain);
     for (size_t i = 0; i < sizeof embeds / sizeof *embeds && status == NULL; i++)
         status = api->domain_add(domain, &embeds[i].op);
-    /* The domain must outlive every session made with these options. Nothing reports their end, so it is never
-       released. */
+    /* The domain must outlive every session made with these options. Nothing reports when they end, so the domain is
+       never released. */
     return status != NULL ? status : api->add_domain(options, domain);
 }

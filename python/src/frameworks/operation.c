@@ -153,7 +153,7 @@ static inlay_status read_spec(struct operation *operation, char text[ERROR_TEXT_
     return INLAY_OK;
 }
 
-/* Returns the ids and sets their type. Both are 0 if there are none: the library rejects a type without ids. */
+/* Returns the ids and sets their type. Without ids, both are 0: the library rejects a type without ids. */
 static const void *read_ids(const struct tensor *tensor, inlay_id_type *type)
 {
     const bool absent = !tensor->given || tensor_count(tensor) == 0;
@@ -200,7 +200,7 @@ static inlay_status check_out(struct operation *operation, char text[ERROR_TEXT_
     return INLAY_OK;
 }
 
-/* Treats positions as an operand of Add: a single row is added to every token. */
+/* Broadcasts positions like an operand of Add: adds a single row to every token. */
 static inlay_status broadcast_positions(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const inlay_table *positions = operation->spec.positions;
@@ -229,7 +229,7 @@ inlay_status operation_check(struct operation *operation, char text[ERROR_TEXT_B
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
-/* Writes why a call failed, if it did. Returns its status. */
+/* Writes the reason if a call failed. Returns its status. */
 static inlay_status report(const struct operation *operation, inlay_status status, const inlay_fault *fault,
                            char text[ERROR_TEXT_BYTES])
 {
@@ -254,7 +254,7 @@ inlay_status operation_run(const struct operation *operation, char text[ERROR_TE
         status = inlay_forward(layer, &operation->batch, out->data, row_bytes,
                                large ? threads_executor(threads_get(), &executor) : NULL, &fault);
     else if (inlay_layer_spec_check(&operation->spec, &fault) == INLAY_OK)
-        fault = (inlay_fault){.field = "layer", .reason = inlay_status_string(status)}; /* no memory */
+        fault = (inlay_fault){.field = "layer", .reason = inlay_status_string(status)}; /* out of memory */
     inlay_layer_destroy(layer);
     return report(operation, status, &fault, text);
 }

@@ -6,5 +6,5 @@
 
 #include "abi.h"
 
-/* xla_handler(): a capsule of the handler for jax.ffi.register_ffi_target(). */
+/* xla_handler(): returns a capsule of the handler for jax.ffi.register_ffi_target(). */
 PyObject *xla_handler(PyObject *module, PyObject *args);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns the arguments of a call into a batch, and a fault into an exception. Types and shapes are checked here; the
- * library checks contents. Calls with only ids and out take a fast path.
+ * Converts the arguments of a call to a batch, and faults to exceptions. Types and shapes are checked here; the library
+ * checks contents. Calls with only ids and out take a fast path.
  */
 #include "layers/call.h"
 
@@ -22,7 +22,8 @@ _Static_assert((int)ARGUMENTS <= (int)MAX_ARGUMENTS, "each argument has a place"
 
 /* ---- Arrays other than ids -------------------------------------------------------------------------------------- */
 
-/* Rejects arguments that the layer or the other arguments exclude. Returns -1 with ValueError. */
+/* Rejects arguments that can't be combined with the layer or other arguments. Returns -1 with ValueError set on
+   failure. */
 static int check_use(const struct layer_facts *layer, PyObject *const given[ARGUMENTS])
 {
     const bool start = given[ARGUMENT_START] != NULL, starts = given[ARGUMENT_STARTS] != NULL;
@@ -45,7 +46,7 @@ static int check_use(const struct layer_facts *layer, PyObject *const given[ARGU
     return 0;
 }
 
-/* Reads ids of positions or segments, one per token, if they are given. */
+/* Reads the position ids or segment ids, if given: one per token. */
 static int read_ids(struct view *view, PyObject *array, const char *what, const struct view *ids, const void **data,
                     inlay_id_type *type)
 {
@@ -70,7 +71,7 @@ static int read_weights(struct call *call, PyObject *array)
     return 0;
 }
 
-/* Returns the length of the longest sequence. The library checks the offsets later, so any numbers must be safe here.
+/* Returns the length of the longest sequence. The library checks the offsets later, so any values must be safe here.
  */
 static size_t longest_sequence(const struct view *offsets)
 {
@@ -93,9 +94,9 @@ static int read_padded(struct call *call, PyObject *padded)
         length = longest_sequence(&call->more.offsets);
     else if (option_uint64(padded, "padded", &length) < 0)
         return -1;
-    /* To the library, length 0 means a packed output. That is the same only if there are no tokens. */
+    /* To the library, length 0 means a packed output. The two are the same only if there are no tokens. */
     if (length > PY_SSIZE_T_MAX || (length == 0 && call->batch.length > 0))
-        return raise_error(PyExc_ValueError, "padded is %llu, which sequences of %zu tokens do not fit in",
+        return raise_error(PyExc_ValueError, "padded is %llu, but the sequences have %zu tokens",
                            (unsigned long long)length, call->batch.length);
     call->batch.padded_length = (size_t)length;
     call->dims = 3;
@@ -127,7 +128,7 @@ static int read_starts(struct call *call, PyObject *starts)
     const Py_ssize_t sequences = (Py_ssize_t)call->batch.sequences;
     const bool ragged = call->batch.offsets != NULL;
     const int dims = ragged ? 1 : call->ids.dims - 1;
-    const bool alone = dims <= 0; /* a single sequence takes a list of one start */
+    const bool alone = dims <= 0; /* a single sequence takes one start, as a list */
     if (view_borrow(view, starts, "starts", DTYPE_UNKNOWN) < 0 || view_ids(view, "starts") == 0 ||
         view_require_shape(view, "starts", alone ? 1 : dims, ragged || alone ? &sequences : call->ids.shape) < 0 ||
         view_pack(view, DTYPE_I64) < 0)
@@ -168,8 +169,8 @@ static int read_more(struct call *call, const struct layer_facts *layer, PyObjec
 
 /* ---- The call --------------------------------------------------------------------------------------------------- */
 
-/* Fills in the shape of the batch (the last dimension of ids runs along a sequence) and of the output, except its last
-   dimension. */
+/* Fills in the shape of the batch and of the output, except its last dimension. The last dimension of ids runs along a
+   sequence. */
 static void read_shape(struct call *call, const struct layer_facts *layer)
 {
     const int leading = call->ids.dims > 0 ? call->ids.dims - 1 : 0;
@@ -231,7 +232,7 @@ static int begin(struct call *call, const struct layer_facts *layer, PyObject *c
     PyObject *out = arguments[ARGUMENT_OUT];
     if (output_open(&call->output, out, call->ids.way, layer->dtype, call->dims, call->shape) < 0)
         return -1;
-    /* Skipped rows of a new output must not leak earlier contents of the memory. */
+    /* A new output with skipped rows is zeroed: they must not leak earlier contents of the memory. */
     if (layer->skips && out == NULL)
         memset(call->output.data, 0, output_bytes(call));
     return 0;
@@ -270,8 +271,8 @@ static void raise_of_call(const struct call *call, const struct layer_facts *lay
     raise_call(status, fault, call->batch.length, call->batch.padded_length > 0);
 }
 
-/* Releases the GIL for a long call and fills in its executor. A call with pooling reads a row per token, so those count
-   too. */
+/* Releases the GIL for a long call and fills in its executor. A call with pooling reads a row per token, so the rows
+   count too. */
 static PyThreadState *release_gil(const struct call *call, const struct layer_facts *layer, inlay_executor *executor,
                                   const inlay_executor **threads)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One call of a layer, from its Python arguments to its result.
+ * A call of a layer, from its Python arguments to its result.
  */
 #pragma once
 
@@ -18,7 +18,7 @@ struct layer_facts {
     Py_ssize_t dim;
     enum dtype dtype;
     size_t threads;           /* 0: the number set by inlay.set_num_threads() */
-    int64_t start;            /* default of calls */
+    int64_t start;            /* default for calls */
     struct open_file *file;   /* source of the rows; null: memory */
     const inlay_table *rows;  /* token table in that file */
     Py_ssize_t table_rows[3]; /* rows of the tables of tokens, positions and segments; 0: no table */
@@ -38,7 +38,7 @@ enum argument {
     ARGUMENT_DROPOUT,
     ARGUMENT_SEED,
     ARGUMENT_STEP,
-    ARGUMENT_TOKEN_TYPE_IDS, /* what transformers calls segment_ids */
+    ARGUMENT_TOKEN_TYPE_IDS, /* transformers' name for segment_ids */
     ARGUMENTS,
 };
 
@@ -62,11 +62,11 @@ extern struct arguments call_arguments;
 int call_begin(struct call *call, const struct layer_facts *layer, PyObject *const arguments[ARGUMENTS]);
 
 /* Runs the call. With `gradients`, runs the backward pass instead: reads the gradient of the output from `out` and adds
-   to the gradients of the tables. Returns -1 with an exception. */
+   to the gradients of the tables. Returns -1 with an exception set on failure. */
 int call_run(struct call *call, const struct layer_facts *layer, const inlay_gradients *gradients);
 
 /* Ends a call. Returns its result, or null if `failed`. */
 PyObject *call_end(struct call *call, PyObject *like, bool failed);
 
-/* Returns the plan of a call as a string, or null with an exception. */
+/* Returns the plan of a call as a string, or null with an exception set. */
 PyObject *call_explain(struct call *call, const struct layer_facts *layer);

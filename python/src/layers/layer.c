@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layers: the vectorcall, layers of files, and the type.
+ * The Layer type: its vectorcall, layers of files, and its methods.
  */
 #include "layers/layer.h"
 
@@ -33,7 +33,7 @@ static PyObject *layer_call(PyObject *self, PyObject *const *args, size_t count_
     return call_end(&call, arguments[ARGUMENT_IDS], call_run(&call, facts, NULL) < 0);
 }
 
-/* layer.explain(ids, out=None, ...): takes the arguments of a call but computes nothing. */
+/* layer.explain(ids, out=None, ...): takes the arguments of a call, but only describes it. */
 static PyObject *layer_explain(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
@@ -47,8 +47,8 @@ static PyObject *layer_explain(PyObject *self, PyObject *const *args, Py_ssize_t
     return text;
 }
 
-/* layer._time(ids, out, calls): seconds per call of the C function on the same batch. The benchmark subtracts them from
-   the time of a call from Python. */
+/* layer._time(ids, out, calls): returns the seconds per call of the C function on the same batch. The benchmark
+   subtracts them from the time of a call from Python. */
 static PyObject *layer_time(PyObject *self, PyObject *args)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
@@ -114,7 +114,7 @@ static PyObject *layer_disown(PyObject *self, PyObject *Py_UNUSED(args))
 
 /* ---- Layers of files -------------------------------------------------------------------------------------------- */
 
-/* Creates the library's layer. Returns -1 with an exception. */
+/* Creates the library's layer. Returns -1 with an exception set on failure. */
 static int make_of_file(struct layer *layer, const inlay_file_layer_options *options)
 {
     inlay_file_error error;
@@ -218,7 +218,8 @@ static PyObject *get_report(PyObject *self, void *Py_UNUSED(closure))
     return of_file != NULL ? PyUnicode_FromString(inlay_file_layer_report(of_file)) : Py_NewRef(Py_None);
 }
 
-/* Returns the steps of the model that follow the layer: pairs of an operation and the name of its tensor or None. */
+/* Returns the steps of the model that follow the layer, as pairs of an operation and the name of its tensor, or None.
+ */
 static PyObject *get_remaining_ops(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_file_layer *of_file = layer_of(self)->of_file;

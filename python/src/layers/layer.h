@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type inlay.Layer. A layer is immutable, keeps its tables alive, and may be called from any number of threads.
+ * The inlay.Layer type. A layer is immutable, keeps its tables alive, and may be called from any number of threads.
  */
 #pragma once
 
@@ -8,9 +8,9 @@
 #include "files/open_file.h"
 
 /* Makes the input layer of the model in a file. If model or part is null, the file decides. Returns null with an
-   exception. */
+   exception set on failure. */
 PyObject *layer_of_file(struct open_file *file, const char *model, const char *part, PyObject *dtype,
                         PyObject *threads);
 
-/* Adds the type to the module. Returns -1 with an exception. */
+/* Adds the type to the module. Returns -1 with an exception set on failure. */
 int layer_init(PyObject *module);

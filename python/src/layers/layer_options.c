@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns options into a spec of the library, and its errors into messages about options.
+ * Converts options to a spec of the library, and its errors to messages about options.
  */
 #include "layers/layer_options.h"
 
@@ -21,7 +21,7 @@ static int read_scale(PyObject *object, size_t dim, float *scale)
             *scale = inlay_sqrt_dim(dim);
             return 0;
         }
-        return raise_error(PyExc_ValueError, "scale is %R, neither a number nor \"sqrt\"", object);
+        return raise_error(PyExc_ValueError, "scale must be a number or \"sqrt\", not %R", object);
     }
     if (option_double(object, &number) < 0)
         return -1;
@@ -36,14 +36,14 @@ static PyObject *read_table(PyObject *object, const char *what, size_t dim)
     if (table == NULL || (table_view(table)->dim == dim && table_scale(table) == 1))
         return table;
     if (table_view(table)->dim == dim)
-        PyErr_Format(PyExc_ValueError, "%s has a scale, which only tables of tokens may have", what);
+        PyErr_Format(PyExc_ValueError, "%s has a scale, which only the token table may have", what);
     else
         PyErr_Format(PyExc_ValueError, "%s has dim %zu, and the table has %zu", what, table_view(table)->dim, dim);
     Py_DECREF(table);
     return NULL;
 }
 
-/* Reads positions: a Sinusoid, its name, or a table. */
+/* Reads positions, given as a Sinusoid, its name, or a table. */
 static int read_positions(struct layer *layer, PyObject *object, size_t dim, inlay_layer_spec *spec)
 {
     if (PyUnicode_Check(object) || PyType_Check(object)) { /* a class has no dim */
@@ -66,7 +66,7 @@ static int read_positions(struct layer *layer, PyObject *object, size_t dim, inl
     return 0;
 }
 
-/* Reads a norm, its name or None. */
+/* Reads a norm, given as an object, a name or None. */
 static int read_norm(struct layer *layer, PyObject *object, inlay_layer_spec *spec)
 {
     const Py_ssize_t dim = (Py_ssize_t)spec->tokens->dim;

@@ -24,7 +24,7 @@ struct layer_options {
     int clamp_positions, segments_first, self_tuning;
 };
 
-/* Makes a layer from options. Returns -1 with an exception. */
+/* Makes a layer from options. Returns -1 with an exception set on failure. */
 int layer_fill(struct layer *layer, const struct layer_options *given);
 
 /* Sets the facts of a layer. Its tokens and threads must be set. */

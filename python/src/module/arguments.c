@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Python interns names in source code, so most comparisons of names only compare addresses.
+ * Names are compared by address first: Python interns the names in source code.
  */
 #include "module/arguments.h"
 

@@ -18,13 +18,14 @@ struct arguments {
     PyObject *interned[MAX_ARGUMENTS];
 };
 
-/* Prepares the names. Returns -1 with an exception. */
+/* Prepares the names. Returns -1 with an exception set on failure. */
 int arguments_init(struct arguments *arguments);
 
-/* Sorts the arguments of a vectorcall by name. Sets those not given to null. Returns -1 with TypeError. */
+/* Sorts the arguments of a vectorcall by name, and sets missing ones to null. Returns -1 with TypeError set on failure.
+ */
 int arguments_sort(const struct arguments *arguments, PyObject *sorted[MAX_ARGUMENTS], PyObject *const *args,
                    size_t count, PyObject *names);
 
 /* Like PyArg_ParseTupleAndKeywords(), but suggests the nearest name for an unknown argument. `format` must end with a
-   colon and the name of the callable. Returns -1 with an exception. */
+   colon and the name of the callable. Returns -1 with an exception set on failure. */
 int arguments_parse(PyObject *args, PyObject *options, const char *format, char **names, ...);

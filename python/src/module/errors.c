@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Exceptions.
+ * Raises Python exceptions for the library's errors.
  */
 #include "module/errors.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The library's errors in Python, with the value and its place: IndexError for ids, positions and segments,
+ * The library's errors as Python exceptions, with the value and its index: IndexError for ids, positions and segments,
  * MemoryError, or ValueError.
  */
 #pragma once
@@ -25,8 +25,8 @@ void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, si
 /* Returns true if the fault of a status names an id, a position or a segment. */
 bool status_names_index(inlay_status status);
 
-/* Returns the index in ids of the token at a fault. Sequences are given by `offsets`, or have `length` tokens if that
-   is null. */
+/* Returns the index in ids of the token at a fault. Sequences are given by `offsets`, or have `length` tokens if
+   `offsets` is null. */
 size_t token_at(const int64_t *offsets, size_t length, const inlay_fault *fault);
 
 /* Writes the text for the fault of a layer's call. `shape` is the shape of ids; `learned` is true if positions are a
@@ -40,10 +40,10 @@ int raise_error(PyObject *type, const char *format, ...);
 /* Sets MemoryError. Returns -1. */
 int raise_memory(void);
 
-/* Raises an exception and steals the reference. Null means that one is already set. Returns -1. */
+/* Raises an exception and steals the reference. If it is null, an exception must already be set. Returns -1. */
 int raise_object(PyObject *exception);
 
-/* Sets the exception of an error without a place. Returns null. */
+/* Sets the exception of an error without an index. Returns null. */
 PyObject *raise_status(inlay_status status);
 
 /* Sets the exception of an error about an argument: its field and the reason. Returns null. */

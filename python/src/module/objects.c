@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Helpers for types, calls and sequences.
+ * Implements the helpers of objects.h.
  */
 #include "module/objects.h"
 

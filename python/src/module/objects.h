@@ -7,12 +7,12 @@
 #include "abi.h"
 
 /* Makes a type with objects of `bytes` bytes and adds it to the module under the last part of `name`. Returns -1 with
-   an exception. */
+   an exception set on failure. */
 int type_add(PyObject *module, PyTypeObject **type, const char *name, size_t bytes, unsigned long flags,
              PyType_Slot *slots);
 
 /* Calls a function of a Python module. Py_BuildValue() must turn `format` into a tuple of arguments. Returns the
-   result, or null with an exception. */
+   result, or null with an exception set. */
 PyObject *python_call(const char *module, const char *function, const char *format, ...);
 
 /* Frees an object after its fields were released, and its reference to its type. */

@@ -55,7 +55,7 @@ const char *option_name(int value, const struct option_names *names)
     return alias_of(names, value, 0);
 }
 
-/* Returns a new tuple of a value's names, or null with an exception. */
+/* Returns a new tuple of a value's names, or null with an exception set. */
 static PyObject *aliases_of(const struct option_names *names, int value)
 {
     size_t count = 0;

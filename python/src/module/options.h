@@ -14,25 +14,25 @@ struct option_names {
     int first;
     const char *names[8];
     const char *(*alias)(int value, size_t index); /* if not null, replaces names. index 0 is the primary name */
-    bool synonyms;                                 /* true if the other names are accepted too */
+    bool synonyms;                                 /* the other names are accepted too */
 };
 
 extern const struct option_names option_recipes, option_bad_ids, option_zero_rows, option_position_modes, option_norms,
     option_poolings, option_stores, option_elements, option_layouts, option_spacings, option_odds, option_scalings,
     option_rotary_layouts, option_distributions, option_mixes, option_combines, option_memories;
 
-/* Sets the enum value of a name. Does nothing for null and None. Returns -1 with TypeError, or ValueError with the
-   valid or nearest names. */
+/* Sets the enum value of a name. Does nothing for null and None. On failure, returns -1 and sets TypeError, or
+   ValueError with the valid or nearest names. */
 int option_enum(PyObject *name, const struct option_names *names, void *value);
 
-/* Same, but None is a TypeError. */
+/* Same, but None raises TypeError. */
 int option_required_enum(PyObject *name, const struct option_names *names, void *value);
 
 /* Returns the name of a value. */
 const char *option_name(int value, const struct option_names *names);
 
-/* Set a number. Do nothing for null and None. Return -1 with TypeError, or ValueError if it is out of range: 64 bits,
-   or [1, MAX_THREADS] for threads. */
+/* Set a number. Do nothing for null and None. On failure, return -1 and set TypeError, or ValueError if the number is
+   out of range: 64 bits, or [1, MAX_THREADS] for threads. */
 int option_double(PyObject *object, double *number);
 int option_int64(PyObject *object, const char *what, int64_t *number);
 int option_uint64(PyObject *object, const char *what, uint64_t *number);

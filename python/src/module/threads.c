@@ -113,7 +113,7 @@ const inlay_executor *threads_executor(size_t n, inlay_executor *executor)
     return executor;
 }
 
-/* The child of a fork has no workers, and a job of another thread never ends there. */
+/* After fork(), the child has no workers, and another thread's job never ends there. */
 static void start_over(void)
 {
     pthread_mutex_init(&pool.mutex, NULL);

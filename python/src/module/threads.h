@@ -14,10 +14,10 @@
 /* Maximum number of threads of a call. */
 enum { MAX_THREADS = 1024 };
 
-/* Calls with outputs of this size take much longer than releasing the GIL or waking a thread. */
+/* At this output size, a call takes much longer than releasing the GIL or waking a thread. */
 enum { THREADS_LARGE_BYTES = 128 << 10 };
 
-/* Returns and sets the default number of threads of a call, in [1, MAX_THREADS]. Initially 1. */
+/* Return and set the default number of threads of a call, in [1, MAX_THREADS]. Initially 1. */
 size_t threads_get(void);
 void threads_set(size_t n);
 
@@ -25,9 +25,9 @@ void threads_set(size_t n);
    Returns null for one thread. Needs no GIL. */
 const inlay_executor *threads_executor(size_t n, inlay_executor *executor);
 
-/* Releases the GIL for a call that transfers `bytes`, if it is large or `waits` for the disk. Sets *threads to an
-   executor of a large call, with `own` threads or the default number if 0, else to null. Pass the result to
-   threads_restore_gil(). */
+/* Releases the GIL for a call that transfers `bytes`, if it is large or `waits` for the disk. For a large call, sets
+   *threads to an executor with `own` threads, or the default number if `own` is 0; otherwise to null. Pass the result
+   to threads_restore_gil(). */
 static inline PyThreadState *threads_release_gil(size_t bytes, size_t own, bool waits, inlay_executor *executor,
                                                  const inlay_executor **threads)
 {

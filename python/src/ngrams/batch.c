@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arguments common to all calls, and faults. Without offsets, the last dimension of ids runs along a sequence, and
- * arrays with one row per sequence have the dimensions before it. One-dimensional ids are one sequence; its arrays may
- * have a dimension of 1 for it or not.
+ * Reads the arguments common to all calls, and reports faults. Without offsets, the last dimension of ids runs along a
+ * sequence, and arrays with one row per sequence have the dimensions before it. One-dimensional ids are one sequence;
+ * its arrays may have a leading dimension of 1.
  */
 #include "ngrams/batch.h"
 
@@ -52,7 +52,7 @@ static int read_history(struct ngram_call *call, PyObject *const arguments[NGRAM
     if (arguments[NGRAM_HISTORY] == NULL) {
         if (lengths == NULL)
             return 0;
-        return raise_error(PyExc_ValueError, "history_lengths was given, but there is no history");
+        return raise_error(PyExc_ValueError, "history_lengths requires history");
     }
     if (ngram_by_sequence(call, &call->history, arguments[NGRAM_HISTORY], "history", true) < 0 ||
         view_ids(&call->history, "history") == 0)
@@ -103,7 +103,7 @@ static int read_columns(struct ngram_call *call, PyObject *const arguments[NGRAM
         option_threads(arguments[NGRAM_THREADS], "threads", &call->threads) < 0)
         return -1;
     if (first >= all || columns < 1 || columns > all - first)
-        return raise_error(PyExc_ValueError, "%llu columns from %llu on are not in [0, %zu)",
+        return raise_error(PyExc_ValueError, "%llu columns starting at %llu are not in [0, %zu)",
                            (unsigned long long)columns, (unsigned long long)first, all);
     call->first_column = first;
     call->columns = columns;
@@ -129,7 +129,7 @@ int ngram_batch_begin(struct ngram_call *call, const struct ngram_facts *ngram,
 
 /* ---- Errors ----------------------------------------------------------------------------------------------------- */
 
-/* Sets ValueError or IndexError for a bad history or number of accepted tokens. */
+/* Sets ValueError or IndexError for an invalid history or number of accepted tokens. */
 static PyObject *raise_history(const struct ngram_call *call, const inlay_fault *fault, const char *vocab)
 {
     const size_t most = call->ngram->length - 1, sequence = fault->sequence;

@@ -22,7 +22,7 @@ struct ngram_facts {
     PyObject *tables;                 /* default tables of calls, or null */
 };
 
-/* The arguments of all three kinds of calls. Only rows take tables; only histories take accepted. */
+/* The arguments of all three kinds of calls. Only row calls take tables; only history calls take accepted. */
 enum ngram_argument {
     NGRAM_IDS,
     NGRAM_TABLES,
@@ -52,7 +52,7 @@ struct ngram_call {
     bool alone;                            /* ids is one sequence without a dimension for it */
     int lead;                              /* dimensions of arrays with one number per sequence */
     Py_ssize_t lead_shape[VIEW_DIMS];      /* their shape */
-    size_t first_column, columns, threads; /* threads 0: the package's number */
+    size_t first_column, columns, threads; /* threads 0: the package's default */
 };
 
 /* Makes the batch of a call. On error, returns -1 with an exception; don't call ngram_batch_end() then. */
@@ -62,7 +62,8 @@ int ngram_batch_begin(struct ngram_call *call, const struct ngram_facts *ngram,
 /* Releases the arrays of a batch. */
 void ngram_batch_end(struct ngram_call *call);
 
-/* Reads an array with a number per sequence, or with a history if `rows`. Returns -1 with an exception. */
+/* Reads an array with one number per sequence, or one history if `rows` is true. Returns -1 with an exception set on
+   failure. */
 int ngram_by_sequence(struct ngram_call *call, struct view *view, PyObject *array, const char *what, bool rows);
 
 /* Sets the exception of a call that failed. Returns null. */

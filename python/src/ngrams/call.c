@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The outputs of each kind of call, and the tables of rows.
+ * Calls of an NGram: the outputs of each kind of call, and the tables with the rows.
  */
 #include "ngrams/call.h"
 
@@ -47,8 +47,8 @@ int ngram_call_init(void)
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------------- */
 
-/* Sets the shape of an output: `before` unless negative, the shape of ids, `after`. Returns the number of dimensions.
- */
+/* Sets the shape of an output to [before, *ids.shape, after], without `before` if it is negative. Returns the number of
+   dimensions. */
 static int shape_of(const struct ngram_call *call, Py_ssize_t before, Py_ssize_t after, Py_ssize_t shape[VIEW_DIMS + 1])
 {
     int dims = 0;
@@ -60,7 +60,7 @@ static int shape_of(const struct ngram_call *call, Py_ssize_t before, Py_ssize_t
     return dims;
 }
 
-/* Ends a call. Returns its result, or null with an exception if the status isn't INLAY_OK. */
+/* Ends a call. Returns its result, or null with an exception set if the status isn't INLAY_OK. */
 static PyObject *finish(struct ngram_call *call, struct output *output, PyObject *like, inlay_status status,
                         const inlay_fault *fault)
 {
@@ -73,13 +73,13 @@ static PyObject *finish(struct ngram_call *call, struct output *output, PyObject
 
 /* ---- Row ids ---------------------------------------------------------------------------------------------------- */
 
-/* Sets ValueError for a column with row ids that overflow int32. */
+/* Sets ValueError for a column whose row ids overflow int32. */
 static void explain_ids(const struct ngram_call *call)
 {
     for (size_t i = call->first_column; i < call->first_column + call->columns; i++) {
         const inlay_ngram_column *column = &call->ngram->column[i];
         if (column->offset + column->modulus - 1 > INT32_MAX) {
-            PyErr_Format(PyExc_ValueError, "column %zu has row ids up to %llu, which int32 does not hold", i,
+            PyErr_Format(PyExc_ValueError, "column %zu has row ids up to %llu, which do not fit in int32", i,
                          (unsigned long long)(column->offset + column->modulus - 1));
             return;
         }
@@ -151,7 +151,7 @@ PyObject *ngram_tables(PyObject *given)
     return tables;
 }
 
-/* Reads a table or a list of them. Returns -1 with an exception. Close the tables in any case. */
+/* Reads a table or a list of them. Returns -1 with an exception set on failure. Close the tables even on failure. */
 static int open_tables(struct tables *tables, PyObject *given)
 {
     *tables = (struct tables){.tuple = given != NULL ? ngram_tables(given) : NULL};
@@ -175,8 +175,8 @@ static int open_tables(struct tables *tables, PyObject *given)
     return 0;
 }
 
-/* Requires tables with the same dim, the same scale and enough rows for the columns of a call. The library's own errors
-   would be less specific. Returns -1 with ValueError. */
+/* Checks that tables have the same dim, the same scale and enough rows for the columns of a call. The library's own
+   errors would be less specific. Returns -1 with ValueError set on failure. */
 static int check_tables(const struct ngram_call *call, const struct tables *tables, size_t *dim, float *scale)
 {
     const size_t first = call->first_column;
@@ -184,7 +184,7 @@ static int check_tables(const struct ngram_call *call, const struct tables *tabl
         const inlay_ngram_column *column = &call->ngram->column[i];
         const unsigned long table = column->table;
         if (table >= tables->count || tables->views[table] == NULL)
-            return raise_error(PyExc_ValueError, "column %zu is of table %lu, which was not given", i, table);
+            return raise_error(PyExc_ValueError, "column %zu uses tables[%lu], which was not given", i, table);
         const inlay_table *view = tables->views[table];
         const float of_table = table_scale(PyTuple_GetItem(tables->tuple, (Py_ssize_t)table));
         *dim = i == first ? view->dim : *dim;
@@ -199,13 +199,14 @@ static int check_tables(const struct ngram_call *call, const struct tables *tabl
             return raise_error(PyExc_ValueError, "tables[%lu] has %zu rows, and column %zu needs %llu", table,
                                view->rows, i, (unsigned long long)rows);
         if (of_table != *scale)
-            return raise_error(PyExc_ValueError,
-                               "tables[%lu] has another scale than the tables before it: a call takes one", table);
+            return raise_error(
+                PyExc_ValueError,
+                "tables[%lu] has a different scale from the tables before it: all must have the same one", table);
     }
     return 0;
 }
 
-/* Reads the options of a call of rows. Returns the type of the output, or DTYPE_UNKNOWN with an exception. */
+/* Reads the options of a call of rows. Returns the type of the output, or DTYPE_UNKNOWN with an exception set. */
 static enum dtype read_lookup(const struct ngram_call *call, const struct tables *tables,
                               PyObject *const arguments[NGRAM_ARGUMENTS], float of_tables, inlay_ngram_lookup *lookup,
                               bool *planar)
@@ -220,7 +221,7 @@ static enum dtype read_lookup(const struct ngram_call *call, const struct tables
         option_double(arguments[NGRAM_SCALE], &scale) < 0)
         return DTYPE_UNKNOWN;
     if (by_column && lookup->combine == INLAY_NGRAM_SUM) {
-        PyErr_SetString(PyExc_ValueError, "planar=True excludes combine=\"sum\"");
+        PyErr_SetString(PyExc_ValueError, "planar=True cannot be combined with combine=\"sum\"");
         return DTYPE_UNKNOWN;
     }
     lookup->first_column = call->first_column;
@@ -247,8 +248,8 @@ static size_t end_of_run(const struct ngram_call *call, size_t first)
     return end;
 }
 
-/* Begins the reads of all runs of columns, and returns their number. Hashes the ids once more to find the rows; `ids`
-   has room for them. Skips runs that fail: the gather reports errors. */
+/* Begins reads for all runs of columns, and returns the number of runs. Hashes the ids once more to find the rows;
+   `ids` has room for them. Skips runs that fail: the gather reports errors. */
 static size_t begin_reads(const struct ngram_call *call, const inlay_ngram_lookup *lookup,
                           struct open_file *const *files, int64_t *ids, struct run *runs)
 {
@@ -316,7 +317,7 @@ static PyObject *gather_rows(struct ngram_call *call, const struct tables *table
         return NULL;
     if (planar)
         lookup.column_stride_bytes = call->tokens * output.stride_bytes;
-    /* A sum reads the rows of all columns too. */
+    /* A sum also reads the rows of all columns. */
     const size_t bytes = call->tokens * call->columns * dim * dtype_infos[dtype].bytes;
     PyThreadState *thread = threads_release_gil(bytes, call->threads, tables_wait(tables), &executor, &threads);
     const inlay_status status =
@@ -338,7 +339,7 @@ static PyObject *run_rows(struct ngram_call *call, PyObject *const arguments[NGR
 
 /* ---- Histories -------------------------------------------------------------------------------------------------- */
 
-/* Opens a contiguous output. Returns -1 with an exception. */
+/* Opens a contiguous output. Returns -1 with an exception set on failure. */
 static int open_contiguous(struct output *output, PyObject *out, enum view_way way, enum dtype dtype, int dims,
                            const Py_ssize_t *shape)
 {

@@ -14,13 +14,13 @@ enum ngram_call_kind {
     NGRAM_CALLS,
 };
 
-/* Prepares the names of arguments. Returns -1 with an exception. */
+/* Prepares the names of arguments. Returns -1 with an exception set on failure. */
 int ngram_call_init(void);
 
-/* Returns a tuple of Tables from a table, or from a list of tables and None for those that no column needs. Returns
-   null with an exception. */
+/* Returns a tuple of Tables from one table or a list. The list may have None for tables that no column uses. Returns
+   null with an exception set on failure. */
 PyObject *ngram_tables(PyObject *given);
 
-/* Returns the result of a vectorcall, or null with an exception. */
+/* Returns the result of a vectorcall, or null with an exception set. */
 PyObject *ngram_call_run(const struct ngram_facts *ngram, enum ngram_call_kind kind, PyObject *const *args,
                          size_t count, PyObject *names);

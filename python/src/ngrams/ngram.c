@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type _core.NGram: turns arrays into a spec of the library. inlay.NGram makes the arrays and checks their numbers.
+ * The _core.NGram type: converts arrays to a spec of the library. inlay.NGram makes the arrays and checks their
+ * numbers.
  */
 #include "ngrams/ngram.h"
 
@@ -59,7 +60,7 @@ enum { MULTIPLIERS, COLUMNS, RESETS, MASKS, ARRAYS };
 enum { LENGTH, VECTOR, MODULUS, TABLE, OFFSET, COLUMN_NUMBERS };
 
 /* Reads arrays of int64: multipliers [vectors, length], columns [columns, COLUMN_NUMBERS], resets and masks. Returns -1
-   with an exception. Release the views in any case. */
+   with an exception set on failure. Release the views even on failure. */
 static int read_arrays(struct ngram *ngram, struct view views[ARRAYS], PyObject *const arrays[ARRAYS],
                        inlay_ngram_spec *spec)
 {
@@ -101,7 +102,7 @@ static int read_arrays(struct ngram *ngram, struct view views[ARRAYS], PyObject 
     return 0;
 }
 
-/* Reads the token map. Copies it unless it is of 32-bit integers. */
+/* Reads the token map. Copies it unless it has 32-bit integers. */
 static int read_token_map(struct ngram *ngram, PyObject *array, inlay_ngram_spec *spec)
 {
     const Py_ssize_t vocab = (Py_ssize_t)spec->vocab;
@@ -116,7 +117,7 @@ static int read_token_map(struct ngram *ngram, PyObject *array, inlay_ngram_spec
     return 0;
 }
 
-/* Makes the handle and the facts for calls. Returns -1 with an exception. */
+/* Makes the handle and the facts for calls. Returns -1 with an exception set on failure. */
 static int ngram_fill(struct ngram *ngram, inlay_ngram_spec *spec, PyObject *const arrays[ARRAYS], PyObject *token_map,
                       PyObject *tables)
 {

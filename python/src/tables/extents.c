@@ -18,24 +18,24 @@ static const inlay_table *model_of(const struct extents_part *parts, size_t coun
     return parts[0].view;
 }
 
-/* Checks that a part matches the others. Returns -1 with ValueError. */
+/* Checks that a part matches the others. Returns -1 with ValueError set on failure. */
 static int check_part(const struct extents_part *parts, const inlay_table *model, size_t i)
 {
     const inlay_table *part = parts[i].view;
     if (part->type != model->type || part->dim != model->dim || part->group != model->group)
-        return raise_error(PyExc_ValueError, "tables[%zu] is %s with dim %zu, and another one is %s with dim %zu", i,
+        return raise_error(PyExc_ValueError, "tables[%zu] is %s with dim %zu, but another one is %s with dim %zu", i,
                            option_name((int)part->type, &option_elements), part->dim,
                            option_name((int)model->type, &option_elements), model->dim);
     const struct {
         bool wrong;
         const char *text;
     } reasons[] = {
-        {part->rows > 1 && part->stride_bytes != model->stride_bytes, "has another row stride than another one"},
+        {part->rows > 1 && part->stride_bytes != model->stride_bytes, "and another one have different row strides"},
         {(part->scales != NULL) != (model->scales != NULL), "and another one do not both have scales"},
         {(part->zeros != NULL) != (model->zeros != NULL), "and another one do not both have zero points"},
-        {parts[i].scale != parts[0].scale, "has another scale than the first one"},
+        {parts[i].scale != parts[0].scale, "has a different scale from the first one"},
         {part->vocab > 0, "is a shard"},
-        {part->extents != NULL, "is made of extents itself"},
+        {part->extents != NULL, "consists of extents itself"},
     };
     for (size_t k = 0; k < sizeof reasons / sizeof *reasons; k++)
         if (reasons[k].wrong)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * New tables: quantized and random ones.
+ * Makes quantized and random tables.
  */
 #include "tables/new.h"
 
@@ -15,11 +15,11 @@
 
 /* ---- Quantization ----------------------------------------------------------------------------------------------- */
 
-/* The arrays of a new table. Outputs of arrays that its type doesn't have are zeros. */
+/* The arrays of a new table. Outputs for arrays that its type lacks are zeroed. */
 enum { DATA, SCALES, ZEROS, ARRAYS };
 
-/* Returns the array type of rows: the type itself if outputs can have it, else bytes, signed where frameworks use int8.
- */
+/* Returns the array type of rows: the type itself if outputs can have it, else bytes. They are signed where frameworks
+   use int8. */
 static enum dtype dtype_of_rows(inlay_element_type type)
 {
     const enum dtype plain = dtype_of_element(type);
@@ -47,7 +47,7 @@ static int open_arrays(struct output to[ARRAYS], const inlay_table *from, inlay_
     return 0;
 }
 
-/* Quantizes into open arrays. Returns the largest error, or -1 with an exception. */
+/* Quantizes into open arrays. Returns the largest error, or -1 with an exception set. */
 static double fill_arrays(struct output to[ARRAYS], const inlay_table *from, inlay_element_type type, uint32_t group)
 {
     inlay_table_storage storage = inlay_table_storage_of(type, to[DATA].data, from->dim);
@@ -74,7 +74,7 @@ static PyObject *table_of_arrays(struct output to[ARRAYS], PyObject *table, PyOb
                                  double error)
 {
     const double factor = (double)table_scale(table);
-    /* N steals references and fails on null. */
+    /* "N" steals references and fails on null. */
     PyObject *options =
         Py_BuildValue("{s:N,s:O,s:n,s:N,s:N,s:N,s:d}", "data", close_array(&to[DATA]), "type", type, "dim",
                       (Py_ssize_t)table_view(table)->dim, "group", option_number(group), "scales",
@@ -93,7 +93,7 @@ PyObject *table_quantize(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     const bool grouped = table_format(type)->scales == SCALES_PER_GROUP;
     if (!grouped && (group != Py_None || with_zeros))
-        return PyErr_Format(PyExc_ValueError, "type %s has neither zeros nor group",
+        return PyErr_Format(PyExc_ValueError, "type %s takes no zeros or group",
                             option_name((int)type, &option_elements));
     PyObject *table = table_from(object, "table");
     if (table == NULL)

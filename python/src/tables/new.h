@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * New tables: the functions quantize() and random() of the module.
+ * Makes new tables: the module's functions quantize() and random().
  */
 #pragma once
 
 #include "abi.h"
 
-/* quantize(table, type, group, zeros): a Table. */
+/* quantize(table, type, group, zeros): returns a Table. */
 PyObject *table_quantize(PyObject *module, PyObject *args);
 
-/* random(rows, dim, kind, mean, std, low, high, seed, offset, first_row, zero_row, out): an array of float32. */
+/* random(rows, dim, kind, mean, std, low, high, seed, offset, first_row, zero_row, out): returns a float32 array. */
 PyObject *table_random(PyObject *module, PyObject *args);

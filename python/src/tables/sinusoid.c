@@ -27,7 +27,7 @@ const inlay_sinusoid *sinusoid_handle(PyObject *object)
 {
     if (Py_TYPE(object) == formula_type)
         return ((struct formula *)(void *)object)->handle;
-    PyErr_Format(PyExc_TypeError, "%R is not a formula of a sinusoid", object);
+    PyErr_Format(PyExc_TypeError, "%R is not a sinusoid formula", object);
     return NULL;
 }
 
@@ -39,7 +39,7 @@ static size_t dim_of(PyObject *formula)
 
 /* ---- Frequencies ------------------------------------------------------------------------------------------------ */
 
-/* Requires `expected` float64 numbers. Returns -1 with ValueError. */
+/* Checks that there are `expected` float64 numbers. Returns -1 with ValueError set on failure. */
 static int require_count(const char *what, Py_ssize_t bytes, size_t expected)
 {
     const size_t count = (size_t)bytes / sizeof(double);
@@ -63,7 +63,7 @@ static PyObject *formula_of(const inlay_sinusoid_spec *spec)
 }
 
 /* Formula(dim, base, recipe, layout, spacing, shift, odd, amplitude, inv_freq, float_angles). The recipe chooses
-   options that are None. inv_freq is float64 numbers as bytes. */
+   options that are None. inv_freq is the bytes of float64 numbers. */
 static PyObject *formula_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *Py_UNUSED(options))
 {
     Py_ssize_t dim, bytes;
@@ -188,7 +188,7 @@ static inlay_status write_rows(const inlay_sinusoid *sinusoid, const struct view
     return status;
 }
 
-/* Writes rows to `out`, or to a new array of the same framework as `like`. Returns it, or null with an exception. */
+/* Writes rows to `out`, or to a new array in the framework of `like`. Returns it, or null with an exception set. */
 static PyObject *rows_of(const inlay_sinusoid *sinusoid, const struct view *positions, inlay_position_type type,
                          PyObject *like, enum dtype dtype, size_t dim, PyObject *out)
 {
@@ -225,19 +225,19 @@ PyObject *sinusoid_rows(PyObject *Py_UNUSED(module), PyObject *args)
 
 enum { ROTARY_AXES = 3, LISTED_ROWS = 256 };
 
-/* The formula of rotary tables. Positions have one axis, or three as [3, ...]: temporal, height, width. */
+/* The formula of rotary tables. Positions have one axis, or three (temporal, height, width) if they are [3, ...]. */
 struct rotary {
     size_t axes;                                  /* 1 or 3 */
     const unsigned char *axis;                    /* axis of each frequency, [half] */
     size_t half;                                  /* number of frequencies */
     const inlay_sinusoid *sinusoids[ROTARY_AXES]; /* frequencies of each axis, layout split; null: none */
-    size_t counts[ROTARY_AXES];                   /* number of them */
+    size_t counts[ROTARY_AXES];                   /* their number */
     inlay_element_type type;
     inlay_rotary_layout layout;
     char *buffer; /* LISTED_ROWS rows of `half` sines and cosines */
 };
 
-/* Copies the entries of one axis to their places in a row. Inline, so the element size is a constant. */
+/* Copies the entries of one axis to their columns of a row. Inline, so the element size is a constant. */
 static inline void spread_row(const struct rotary *rotary, size_t axis, const char *from, char *row, size_t element)
 {
     for (size_t i = 0; i < rotary->half; i++) {
@@ -304,7 +304,7 @@ static inlay_status write_tables(const struct rotary *rotary, const struct view 
     return status;
 }
 
-/* Returns the tables of positions as arrays of the same framework as `like`. */
+/* Returns the tables of positions as arrays in the framework of `like`. */
 static PyObject *rotary_of(const struct rotary *rotary, const struct view *positions, inlay_position_type type,
                            PyObject *like, enum dtype dtype)
 {
@@ -351,7 +351,8 @@ static int rotary_open(struct rotary *rotary, PyObject *formulas)
     return rotary->buffer != NULL ? 0 : raise_memory();
 }
 
-/* Returns true if positions have an axis [3, ...] where sections need one, else false with an exception. */
+/* Returns true unless sections require positions [3, ...] and these aren't; then returns false with an exception set.
+ */
 static bool suits_rotary(const struct rotary *rotary, const struct view *positions)
 {
     if (rotary->axes == 1 || (positions->dims >= 1 && positions->shape[0] == ROTARY_AXES))
@@ -391,8 +392,8 @@ PyObject *sinusoid_rotary_rows(PyObject *Py_UNUSED(module), PyObject *args)
     return pair;
 }
 
-/* rotary_frequencies(dim, base, scaling, **numbers): inv_freq as bytes of float64 numbers, and attention_factor.
-   numbers come from a model's configuration; their defaults are those of inlay_rotary_spec. */
+/* rotary_frequencies(dim, base, scaling, **numbers): returns inv_freq, as the bytes of float64 numbers, and
+   attention_factor. The numbers come from a model's configuration; their defaults are those of inlay_rotary_spec. */
 PyObject *sinusoid_rotary_frequencies(PyObject *Py_UNUSED(module), PyObject *args, PyObject *options)
 {
     static char *names[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type _core.Formula, a sinusoid of one dim, and the tables that it writes. The public classes and functions are in
+ * The _core.Formula type, a sinusoid of one dim, and the tables that it writes. The public classes and functions are in
  * inlay/positions.py.
  */
 #pragma once
@@ -9,7 +9,7 @@
 
 #include <inlay/inlay.h>
 
-/* Returns the sinusoid of a Formula, valid as long as the Formula, or null with TypeError. */
+/* Returns the sinusoid of a Formula, valid as long as the Formula, or null with TypeError set. */
 const inlay_sinusoid *sinusoid_handle(PyObject *object);
 
 /* sinusoid_rows(formula, positions, dtype, out), rotary_rows(formula, positions, dtype, layout) and
@@ -18,5 +18,5 @@ PyObject *sinusoid_rows(PyObject *module, PyObject *args);
 PyObject *sinusoid_rotary_rows(PyObject *module, PyObject *args);
 PyObject *sinusoid_rotary_frequencies(PyObject *module, PyObject *args, PyObject *options);
 
-/* Adds the type to the module. Returns -1 with an exception. */
+/* Adds the type to the module. Returns -1 with an exception set on failure. */
 int sinusoid_init(PyObject *module);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type Table, and the arrays that each element type requires. A table is immutable.
+ * The Table type, and the arrays that each element type requires. A table is immutable.
  */
 #include "tables/table.h"
 
@@ -18,12 +18,12 @@
 struct table {
     PyObject base;
     inlay_table view;
-    struct view data, scales, zeros; /* keep the arrays alive */
-    PyObject *arrays[3];             /* data, scales, zeros as given; null: none */
-    float scale;                     /* factor of all rows */
-    double largest_error;            /* of quantization; below 0: unknown */
-    PyObject *tables;                /* tuple of Tables that hold the rows, or null */
-    inlay_table_extent *extents;     /* their addresses; null: one array holds the rows */
+    struct view data, scales, zeros; /* these keep the arrays alive */
+    PyObject *arrays[3];             /* data, scales and zeros as given; null: not given */
+    float scale;                     /* multiplies all rows */
+    double largest_error;            /* largest quantization error; negative: unknown */
+    PyObject *tables;                /* Tables that hold the rows, as a tuple; or null */
+    inlay_table_extent *extents;     /* locations of the rows; null: one array holds them all */
     PyObject *weak_references;
 };
 
@@ -100,13 +100,13 @@ int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ss
     return flat ? 1 : 2;
 }
 
-/* Returns the number of columns of a row of `bytes` bytes. 4-bit types need an explicit dim if it is odd, since the row
-   then has half a byte unused. */
+/* Returns the number of columns in a row of `bytes` bytes. For 4-bit types, an odd dim must be given explicitly, since
+   half a byte of the row is unused. */
 static size_t dim_of_row(inlay_element_type type, size_t bytes)
 {
-    const size_t columns = 256; /* whole blocks of every type */
+    const size_t columns = 256; /* a multiple of every block size */
     const size_t once = inlay_table_row_bytes(type, columns), twice = inlay_table_row_bytes(type, 2 * columns);
-    const size_t fixed = 2 * once - twice; /* bytes per row, apart from columns */
+    const size_t fixed = 2 * once - twice; /* bytes per row that don't depend on its columns */
     size_t dim = bytes > fixed ? (bytes - fixed) * columns / (twice - once) : 0;
     while (dim > 0 && inlay_table_row_bytes(type, dim) == 0)
         dim--;
@@ -121,12 +121,12 @@ int table_check_dim(const char *what, inlay_element_type type, size_t dim)
     if (dim > 0 && dim % block == 0)
         return 0;
     return raise_error(PyExc_ValueError,
-                       "%s of type %s cannot have dim %zu: its blocks have %zu columns; those of q8_0 and q4_0 have "
-                       "32, i8 and e4m3 have none",
+                       "%s of type %s cannot have dim %zu: dim must be a multiple of the block size, %zu (32 for q8_0 "
+                       "and q4_0; i8 and e4m3 have no blocks)",
                        what, option_name((int)type, &option_elements), dim, block);
 }
 
-/* Sets rows, dim and stride of the view from the array of data. */
+/* Sets the view's rows, dim and stride from the data array. */
 static int read_data(struct table *table, const char *what, inlay_element_type type, size_t dim)
 {
     const struct view *data = &table->data;
@@ -135,7 +135,7 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
         return raise_error(PyExc_ValueError, "%s has %d dimensions, expected 2: rows and columns", what, data->dims);
     const size_t rows = (size_t)data->shape[0], bytes = (size_t)data->shape[1] * element;
     if (bytes == 0)
-        return raise_error(PyExc_ValueError, "%s has no columns: a row has at least one", what);
+        return raise_error(PyExc_ValueError, "%s has no columns: a row needs at least one", what);
     if (dim == 0)
         dim = dim_of_row(type, bytes);
     if (table_check_dim(what, type, dim) < 0)
@@ -148,8 +148,8 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
     if ((rows > 0 && data->shape[1] > 1 && data->stride_bytes[1] != (Py_ssize_t)element) ||
         (!one_row && data->stride_bytes[0] < (Py_ssize_t)bytes))
         return raise_error(PyExc_ValueError,
-                           "%s has rows that are not contiguous, or run backwards: numpy.ascontiguousarray(%s), or "
-                           "%s.contiguous() in PyTorch",
+                           "%s has rows that are not contiguous or run backward: make a copy with "
+                           "numpy.ascontiguousarray(%s), or %s.contiguous() in PyTorch",
                            what, what, what);
     table->view = inlay_table_view(type, data->data, rows, dim, one_row ? bytes : (size_t)data->stride_bytes[0]);
     return 0;
@@ -161,13 +161,13 @@ int table_group(PyObject *group, size_t dim, uint32_t *columns)
     if (option_uint64(group, "group", &given) < 0)
         return -1;
     if ((given != 32 && given != 64 && given != 128) || dim % given != 0)
-        return raise_error(PyExc_ValueError, "group is %llu, not 32, 64 or 128, or dim %zu is no multiple of it",
+        return raise_error(PyExc_ValueError, "group %llu must be 32, 64 or 128 and divide dim %zu",
                            (unsigned long long)given, dim);
     *columns = (uint32_t)given;
     return 0;
 }
 
-/* Reads scales and zero points, if the type has them. */
+/* Reads the scales and zero points that the type takes. */
 static int read_parameters(struct table *table, PyObject *scales, PyObject *zeros, PyObject *group)
 {
     inlay_table *view = &table->view;
@@ -175,9 +175,9 @@ static int read_parameters(struct table *table, PyObject *scales, PyObject *zero
     const bool grouped = format->scales == SCALES_PER_GROUP, given = scales != Py_None;
     const char *name = option_name((int)view->type, &option_elements);
     if (given ? format->scales == SCALES_NONE : format->scales != SCALES_NONE && !format->optional)
-        return raise_error(PyExc_ValueError, given ? "type %s has no array of scales" : "type %s needs scales", name);
+        return raise_error(PyExc_ValueError, given ? "type %s takes no scales" : "type %s requires scales", name);
     if (!grouped && (zeros != Py_None || group != Py_None))
-        return raise_error(PyExc_ValueError, "type %s has neither zeros nor group", name);
+        return raise_error(PyExc_ValueError, "type %s takes no zeros or group", name);
     if (grouped && table_group(group, view->dim, &view->group) < 0)
         return -1;
     Py_ssize_t shape[2], of_zeros[2];
@@ -189,7 +189,7 @@ static int read_parameters(struct table *table, PyObject *scales, PyObject *zero
     return view_keep(&table->zeros, zeros, "zeros", dtype, dims_of_zeros, of_zeros, &view->zeros);
 }
 
-/* Sets the element type: by name, else from the array. */
+/* Sets the element type, given by name or else by the array. */
 static int type_of(const struct view *data, const char *what, PyObject *name, inlay_element_type *type)
 {
     *type = dtype_infos[data->dtype].element;
@@ -206,7 +206,7 @@ static int type_of(const struct view *data, const char *what, PyObject *name, in
     if (plain != DTYPE_UNKNOWN || *type == 0)
         return view_wrong_dtype(data, what, "float32, float16 or bfloat16, or the bytes of a type that is named",
                                 DTYPE_F32);
-    return raise_error(PyExc_TypeError, "%s has elements of type %s; rows of type %s are given as uint8 or int8", what,
+    return raise_error(PyExc_TypeError, "%s has elements of type %s; rows of type %s must be uint8 or int8", what,
                        dtype_infos[data->dtype].name, option_name((int)*type, &option_elements));
 }
 
@@ -238,11 +238,11 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
         read_parameters(table, given->scales, given->zeros, given->group) < 0)
         return -1;
     if (given->vocab != Py_None && (first_row > vocab || table->view.rows > vocab - first_row || vocab == 0))
-        return raise_error(PyExc_ValueError, "rows [%llu, %llu) are not in a vocabulary of %llu",
+        return raise_error(PyExc_ValueError, "rows [%llu, %llu) don't fit in a vocabulary of %llu rows",
                            (unsigned long long)first_row, (unsigned long long)first_row + table->view.rows,
                            (unsigned long long)vocab);
     if (given->vocab == Py_None && first_row > 0)
-        return raise_error(PyExc_ValueError, "first_row needs vocab, the rows of the whole vocabulary");
+        return raise_error(PyExc_ValueError, "first_row requires vocab, the size of the whole vocabulary");
     table->view = inlay_table_shard(table->view, first_row, vocab);
     table->scale = (float)scale;
     PyObject *const arrays[3] = {given->data, given->scales, given->zeros};
@@ -251,7 +251,7 @@ static int table_fill(struct table *table, const struct table_arguments *given, 
     return 0;
 }
 
-/* Makes a Table without rows. Returns null with an exception. */
+/* Allocates a Table without rows. Returns null with an exception set on failure. */
 static PyObject *table_allocate(double largest_error)
 {
     PyObject *self = PyType_GenericAlloc(table_type, 0); /* zeroed */
@@ -260,7 +260,7 @@ static PyObject *table_allocate(double largest_error)
     return self;
 }
 
-/* Makes a Table from the arguments of Table(). */
+/* Makes a Table from the arguments given to Table(). */
 static PyObject *make_of(PyObject *args, PyObject *options, const char *what, double largest_error)
 {
     static char *names[] = {"data", "type", "dim", "group", "scales", "zeros", "first_row", "vocab", "scale", NULL};
@@ -288,7 +288,8 @@ static PyObject *table_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObje
     return make_of(args, options, "table", NOT_KNOWN);
 }
 
-/* Returns a tuple of Tables from a sequence of arrays and Tables, without empty ones, or null with an exception. */
+/* Converts a sequence of arrays and Tables to a tuple of Tables, leaving out empty ones. Returns it, or null with an
+   exception set. */
 static PyObject *tables_of(PyObject *sequence)
 {
     const Py_ssize_t count = PySequence_Size(sequence);
@@ -311,7 +312,7 @@ static PyObject *tables_of(PyObject *sequence)
     return tables;
 }
 
-/* Sets the view of a table from its tables. Returns -1 with an exception. */
+/* Makes the view of a table over the rows of its tables. Returns -1 with an exception set on failure. */
 static int join_tables(struct table *table)
 {
     const Py_ssize_t count = PyTuple_Size(table->tables);
@@ -340,7 +341,7 @@ PyObject *table_of_parts(PyObject *sequence)
     return self;
 }
 
-/* Table.from_extents(tables): a table with the concatenated rows of several tables. */
+/* Table.from_extents(tables): returns a Table that concatenates the rows of several tables. */
 static PyObject *table_from_extents(PyObject *Py_UNUSED(type), PyObject *sequence)
 {
     return table_of_parts(sequence);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The type inlay.Table: a view of an embedding table in the caller's arrays. It keeps them alive.
+ * The inlay.Table type: a view of an embedding table in the caller's arrays. A Table keeps those arrays alive.
  */
 #pragma once
 
@@ -26,30 +26,33 @@ struct table_format {
     bool optional; /* scales may be omitted and are then 1 */
 };
 
-/* Returns the format of a type. */
+/* Returns the format of a type's scales. */
 const struct table_format *table_format(inlay_element_type type);
 
 /* Sets the shape of the scales of a type. Returns the number of dimensions; 0: the type has none. */
 int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t group, Py_ssize_t shape[2]);
 
-/* Sets shape and type of the zero points of a grouped type from the shape of its scales. Returns the number of
+/* Derives the shape and type of a grouped type's zero points from the shape of its scales. Returns the number of
    dimensions. */
 int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ssize_t shape[2], enum dtype *dtype);
 
-/* Requires that `dim` columns are whole blocks of a type. Returns -1 with ValueError. */
+/* Checks that `dim` is a multiple of a type's block size. Returns -1 with ValueError set on failure. */
 int table_check_dim(const char *what, inlay_element_type type, size_t dim);
 
-/* Reads the number of columns per scale of a grouped type. Returns -1 with an exception. */
+/* Reads `group`, the number of columns per scale. Returns -1 with an exception set on failure. */
 int table_group(PyObject *group, size_t dim, uint32_t *columns);
 
-/* Makes a Table from a dict with the arguments of Table(). Steals the dict; null means that an exception is set. `what`
-   names the data; a negative error is unknown. Returns null with an exception. */
+/* Makes a Table from a dict with the arguments of Table(). Steals the dict; a null dict means that an exception is
+   already set. `what` names the data in errors; a negative error means unknown. Returns null with an exception set on
+   failure. */
 PyObject *table_make(PyObject *options, const char *what, double largest_error);
 
-/* Returns a Table, or a new one from an array. `what` names the argument. Returns null with an exception. */
+/* Returns the object if it is a Table, or a new Table of an array. `what` names the argument in errors. Returns null
+   with an exception set on failure. */
 PyObject *table_from(PyObject *object, const char *what);
 
-/* Makes a Table of the concatenated rows of a sequence of Tables or arrays. Returns null with an exception. */
+/* Makes a Table that concatenates the rows of several Tables or arrays. Returns null with an exception set on failure.
+ */
 PyObject *table_of_parts(PyObject *sequence);
 
 /* Returns the view of a Table, valid as long as the Table. */
@@ -64,5 +67,5 @@ float table_scale(PyObject *table);
 /* Returns the open file of the rows of a Table, borrowed, or null if they are in memory. */
 struct open_file *table_file(PyObject *self);
 
-/* Adds the type to the module. Returns -1 with an exception. */
+/* Adds the type to the module. Returns -1 with an exception set on failure. */
 int table_init(PyObject *module);
