@@ -128,6 +128,16 @@ static bool fail_unknown(const struct inlay_piece *piece, const struct rows *row
                            "%s %s; next to it: %s", why, piece->tensor->type, list);
 }
 
+/* Returns true for the scale of an I-BERT that has never quantized its rows, which is 0. */
+static bool is_unset(const inlay_file_tensor *tensor, const char *name)
+{
+    float scale;
+    if (strcmp(name, "weight_scaling_factor") != 0 || tensor->element != INLAY_F32 || tensor->bytes != sizeof scale)
+        return false;
+    memcpy(&scale, tensor->data, sizeof scale);
+    return scale == 0;
+}
+
 /* Returns false with an error if a scale, a zero point or the like next to the rows isn't supported. */
 static bool check_neighbors(const struct inlay_piece *piece, const struct rows *rows)
 {
@@ -142,7 +152,7 @@ static bool check_neighbors(const struct inlay_piece *piece, const struct rows *
             is_unread = is_unread && strncmp(name, inputs[i], strlen(inputs[i])) != 0;
         for (size_t i = 0; i < sizeof piece->read / sizeof *piece->read; i++)
             is_unread = is_unread && neighbor != piece->read[i];
-        tensor = is_unread ? neighbor : NULL;
+        tensor = is_unread && !is_unset(neighbor, name) ? neighbor : NULL;
     }
     return tensor == NULL ||
            inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, tensor->path, tensor->name,

@@ -150,7 +150,7 @@ START_TEST(scales_have_several_names_and_shapes)
     };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         const bool exponent = good[i].scales == exponents;
-        for (int is_int8 = 0; is_int8 <= !exponent; is_int8++) {
+        for (int is_int8 = 0; is_int8 < (exponent ? 1 : 2); is_int8++) {
             inlay_file *file = with_scales(is_int8 ? "I8" : "F8_E4M3", good[i].name, good[i].type, good[i].rows,
                                            good[i].columns, good[i].scales);
             inlay_file_table table = table_of(file, "t.weight");
@@ -262,10 +262,15 @@ START_TEST(tables_whose_scales_are_not_known)
         inlay_file_close(file);
     }
     /* A second scale also changes the rows; a long list ends in dots. */
+    static const float used = 0.5F;
     struct safetensors model = {{0}, {0}};
     add(&model, "a.t.weight", "I8", 2, 2, bytes);
     add(&model, "a.t.scale", "F32", 2, 0, bytes);
     add(&model, "a.t.weight_scale_2", "F32", 0, 0, bytes);
+    add(&model, "c.t.weight", "F32", 2, 2, bytes);
+    add(&model, "c.t.weight_scaling_factor", "F32", 1, 0, bytes); /* I-BERT's, unused */
+    add(&model, "d.t.weight", "F32", 2, 2, bytes);
+    add(&model, "d.t.weight_scaling_factor", "F32", 1, 0, &used);
     add(&model, "b.t.weight", "I8", 2, 2, bytes);
     for (int i = 10; i < 60; i++) {
         char name[16];
@@ -274,6 +279,8 @@ START_TEST(tables_whose_scales_are_not_known)
     }
     inlay_file *file = open_model(&model);
     expect_no_table(file, "a.t.weight", INLAY_FILE_ERROR_TYPE, "a.t.weight_scale_2: it may");
+    expect_no_table(file, "d.t.weight", INLAY_FILE_ERROR_TYPE, "d.t.weight_scaling_factor: it may");
+    EXPECT(table_of(file, "c.t.weight").scale == 1, "a scale that was never set changes the rows");
     expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_TYPE, "next to it: n10, n11, n12");
     expect_no_table(file, "b.t.weight", INLAY_FILE_ERROR_TYPE, "...");
     inlay_file_close(file);
