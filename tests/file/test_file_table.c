@@ -158,8 +158,8 @@ START_TEST(scales_have_several_names_and_shapes)
                                        : exponent ? INLAY_E4M3_E8M0
                                                   : INLAY_E4M3),
                    "%s: type %d", good[i].name, table.view.type);
-            expect_element(&table, 0, 31, (is_int8 ? 56 : 1) * good[i].first);
-            expect_element(&table, 1, 0, (is_int8 ? 56 : 1) * good[i].second);
+            expect_element(&table, 0, 31, (is_int8 ? 56.0F : 1.0F) * good[i].first);
+            expect_element(&table, 1, 0, (is_int8 ? 56.0F : 1.0F) * good[i].second);
             inlay_file_close(file);
         }
     }
