@@ -153,8 +153,10 @@ static void write_zeros(const struct inlay_kernels *kernels, float scale, struct
         tile.columns = inlay_min(left, COLUMNS);
         kernels->embed(&tile);
         out += tile.columns * sizeof(float);
-        terms.position += terms.position != NULL ? tile.columns * sizeof(float) : 0;
-        terms.segment += terms.segment != NULL ? tile.columns * sizeof(float) : 0;
+        if (terms.position != NULL)
+            terms.position += tile.columns * sizeof(float);
+        if (terms.segment != NULL)
+            terms.segment += tile.columns * sizeof(float);
     }
 }
 
