@@ -49,7 +49,8 @@ void safetensors_add(struct safetensors *file, const struct model_tensor *tensor
 
 const char *safetensors_write(struct safetensors *file, const char *name)
 {
-    blob_add(&file->header, file->header.size > 0 ? "}" : "{}", 3);
+    const char *const end = file->header.size > 0 ? "}" : "{}";
+    blob_add(&file->header, end, strlen(end) + 1);
     struct blob blob = blob_safetensors((const char *)file->header.bytes, 0);
     blob_add(&blob, file->data.bytes, file->data.size);
     blob_free(&file->header);
