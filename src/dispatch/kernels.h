@@ -25,8 +25,8 @@ struct inlay_embed_tile {
                                               not read if `zeros` is null */
     size_t group;                          /* columns per scale and zero point, for grouped types */
     const unsigned char *const *positions; /* [count], float32; null: no such term */
-    const unsigned char *const
-        *segments;                    /* [count], float32, added last; needs positions and float32 rows; null: none */
+    const unsigned char *const *segments; /* [count], float32, added last; null: none. Only with positions, float32 rows
+                                             and float32 outputs */
     unsigned char *const *out;        /* [count]. float32 rows may be rows[i] or positions[i]; 16-bit rows that aren't
                                          streamed may be float32 rows[i] */
     const unsigned char *const *next; /* [count], rows with the same number of columns: next[i] is prefetched before or

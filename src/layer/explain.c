@@ -46,7 +46,7 @@ static const char *positions_reason(const struct inlay_plan *plan)
         break;
     }
     return !inlay_positions_are_in_memory(plan->work) ? "not all of them are cached"
-           : !choices->chosen       ? "each part has one sequence, whose position rows exceed compute_bytes"
+           : !choices->chosen       ? "each part has one sequence, and its position rows exceed compute_bytes"
            : choices->tuned != NULL ? "each part has one sequence: self-tuning picks reading or computing"
                                     : "each part has one sequence: picked by self-tuning";
 }

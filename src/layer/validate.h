@@ -17,8 +17,8 @@ inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_r
 inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens, const char *output,
                                struct inlay_extent written, inlay_fault *fault);
 
-/* Checks all arguments of a forward call, whose `out` is called `output`, and fills in its work. If there are no rows,
-   only `rows` is filled in. Reads no array before it is checked. */
+/* Checks all arguments of a forward call and fills in its work. `output` is the name of `out` in faults. If there are
+   no rows, only `rows` is filled in. Reads no array before it is checked. */
 inlay_status inlay_validate(struct inlay_work *work, const inlay_layer *layer, const inlay_batch *batch,
                             const char *output, const void *out, size_t out_stride_bytes,
                             const inlay_executor *executor, inlay_fault *fault);

@@ -255,11 +255,7 @@ static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
 /* Not inlined: register allocation suffers if this shares a function with the float32 loops. */
 static __attribute__((noinline)) void NAME(embed_f32_halves)(const struct inlay_embed_tile *tile)
 {
-    if (tile->out_type == INLAY_F16 && tile->segments != NULL)
-        embed_rows(tile, (struct embed_terms){true, true, true, INLAY_F16});
-    else if (tile->segments != NULL)
-        embed_rows(tile, (struct embed_terms){true, true, true, INLAY_BF16});
-    else if (tile->out_type == INLAY_F16 && tile->positions != NULL)
+    if (tile->out_type == INLAY_F16 && tile->positions != NULL)
         embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true, .type = INLAY_F16});
     else if (tile->out_type == INLAY_F16)
         embed_rows(tile, (struct embed_terms){.scaled = true, .type = INLAY_F16});
@@ -274,7 +270,8 @@ static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
     if (tile->out_type != INLAY_F32)
         NAME(embed_f32_halves)(tile);
     else if (tile->segments != NULL)
-        embed_rows(tile, (struct embed_terms){true, true, true, INLAY_F32});
+        embed_rows(tile,
+                   (struct embed_terms){.scaled = true, .positioned = true, .segmented = true, .type = INLAY_F32});
     else if (tile->positions != NULL)
         embed_rows(tile, (struct embed_terms){.scaled = true, .positioned = true, .type = INLAY_F32});
     else if (tile->scale != 1)

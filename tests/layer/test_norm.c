@@ -173,6 +173,25 @@ START_TEST(norms_at_every_alignment)
 }
 END_TEST
 
+/* Rows on cache lines, written by non-temporal stores. */
+START_TEST(streamed_norms)
+{
+    for (size_t i = 0; i < DIMS; i++)
+        for (unsigned terms = 0; terms < ALL_TERMS; terms++) {
+            const size_t bytes = nth_dim(i) * sizeof(float);
+            struct norm_case c = {
+                .dim = nth_dim(i),
+                .padding = (INLAY_CACHE_LINE - bytes % INLAY_CACHE_LINE) % INLAY_CACHE_LINE,
+                .placement = INSIDE,
+                .terms = terms,
+                .epsilon = 1e-6f,
+                .stream = true,
+            };
+            check_norm(&c, ORDINARY, i * ALL_TERMS + terms);
+        }
+}
+END_TEST
+
 START_TEST(norms_of_special_rows)
 {
     static const float epsilons[] = {0, 1e-5f, 0x1p-149f, INFINITY, -1};
@@ -565,7 +584,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "norm", make_arenas, free_arenas, norms_of_every_dim_against_both_guard_pages,
-                     norms_at_every_alignment, norms_of_special_rows, lanes_are_added_as_stated,
+                     norms_at_every_alignment, streamed_norms, norms_of_special_rows, lanes_are_added_as_stated,
                      norms_are_within_their_bound, roots_are_correctly_rounded, lengths, every_half_and_the_middles,
                      every_half_gives_itself, payloads_and_the_largest, casts_of_every_dim_and_alignment);
 }
