@@ -73,6 +73,7 @@ compare_all() {
     compare "rotary tables of every configuration of transformers" $tests/rotary.py
     compare "the layer without each key of config.json with the model that transformers loads" $tests/families.py --keys
     has "models of ONNX" models checkpoints onnx_models &&
-        compare "exported models of transformers before and after inlay.onnx.fuse()" $tests/onnx_models.py
+        compare "exported models of transformers before and after inlay.onnx.fuse()" $tests/onnx_models.py &&
+        compare "norms with long double, and those of PyTorch, ONNX Runtime and JAX" $tests/norms.py
     return 0
 }
