@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `inlay info`: features of this build, the ISAs that run on this machine, and the defaults of a layer. The build
- * defines INLAY_SLEEF_VERSION, unless no ISA needs SLEEF.
+ * defines INLAY_SLEEF_VERSION if it uses SLEEF.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,12 +76,12 @@ static void print_defaults(void)
     if (tuning.compute_bytes == SIZE_MAX)
         puts("  compute_bytes     none: cached positions are always read");
     else
-        printf("  compute_bytes     %zu: a single sequence computes position rows above that until a layer has timed "
+        printf("  compute_bytes     %zu: larger position rows of a lone sequence are computed until a layer has timed "
                "both\n",
                tuning.compute_bytes);
     printf("  block_bytes       %zu of position rows per block, shared by the sequences of a batch\n",
            tuning.block_bytes);
-    puts("  prefetch          is tuned from the layer's own calls (inlay embed --explain)");
+    puts("  prefetch          the CPU's default, then the fastest in a layer's own calls (inlay embed --explain)");
 }
 
 int command_info(int argc, char **argv)

@@ -116,7 +116,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
-    /* A closed pipe or a file size limit is a failed write like any other: one line and exit code 1. */
+    /* Report a closed pipe or a file size limit like any failed write: one line, exit code 1. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     int outcome = run(argc, argv);

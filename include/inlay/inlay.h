@@ -26,7 +26,7 @@
  *
  *     inlay_batch batch = inlay_batch_i32(ids, sequences, length, 0);      // positions start at 0
  *     inlay_fault fault;                                                   // names the bad argument
- *     if (status == INLAY_OK)                                              // NULL: single-threaded
+ *     if (status == INLAY_OK)                                              // no executor: single-threaded
  *         status = inlay_forward(layer, &batch, out, dim * sizeof(float), NULL, &fault);
  *     if (status != INLAY_OK)
  *         fprintf(stderr, "%s\n", inlay_status_string(status));            // out is unchanged
@@ -36,8 +36,8 @@
  * The headers:
  *
  * - layer.h: the layer, batches, forward and backward; also the separate operations gather, scale and add_positions
- * - ngram.h: hashed n-grams: row ids, and rows of large tables
- * - table.h: tables of float, float16, bfloat16, 8-bit and 4-bit elements; quantization; random tables
+ * - ngram.h: hashed n-gram embeddings, and the row ids that the hashes select
+ * - table.h: tables of float32, float16, bfloat16 and 8-bit to 2-bit elements; quantization; random tables
  * - positions.h: sinusoids, the variants that frameworks compute, rotary tables
  * - base.h: status, fault, ISA selection, allocators, huge pages, executors (threads)
  *
@@ -49,23 +49,24 @@
  * - All arguments are validated before the first write. If a function doesn't return INLAY_OK, its outputs are
  *   unchanged, except that create functions set the handle to null. No function prints, aborts or changes errno.
  * - An output must not overlap a handle that the call reads. It must not overlap an input array either, unless the
- *   function documents that it may. Otherwise the call returns INLAY_ERROR_OVERLAP. The gaps between rows belong to an
- *   array. Structs are checked for overlap only where a function's documentation says so.
+ *   function documents that it may. A forbidden overlap returns INLAY_ERROR_OVERLAP. Arrays include the gaps between
+ *   their rows. Structs are checked for overlap only where a function's documentation says so.
  * - A call without output rows returns INLAY_OK if its handles, shapes, strides and enum values are valid. It reads no
- *   data, except the last offset of a ragged batch if only that offset gives the number of rows.
+ *   data. INLAY_LENGTH_FROM_OFFSETS is the exception: the last offset is read to count the rows.
  * - Results are bit-identical on every ISA and with every compiler, executor and alignment: row * scale is rounded,
  *   then each sum is rounded, without fused multiply-add. The only exception is the sign and payload of a NaN, which
  *   can differ between ISAs and compilers.
  * - The calling thread's rounding mode, flush-to-zero and exception masks don't affect results. Calls leave them and
  *   the sticky exception flags unchanged.
- * - Any number of threads may call any function at once, even on shared handles. Functions other than create and
- *   destroy allocate no memory, take no lock and use less than 64 KiB of stack (in optimized builds).
+ * - Any number of threads may call any function at once, even on shared handles. Only destroy must wait until no call
+ *   uses the handle. Functions other than create and destroy allocate no memory, take no lock and use less than 64 KiB
+ *   of stack (in optimized builds).
  * - Calls change nothing in a handle except the atomic variables in which a layer records its timings. These don't
  *   affect results.
  * - inlay_init() detects the CPU and reads the environment. If you don't call it, the first call that needs this
- *   information does the same. After that, only the `inlay_huge_pages_*` functions make system calls, and create and
- *   destroy if their allocator does. All functions are then async-signal-safe, except create, destroy and
- *   inlay_forward_explain().
+ *   information does the same. inlay_layer_create() also reads INLAY_SELF_TUNING from the environment. After that, only
+ *   the `inlay_huge_pages_*` functions make system calls, and create and destroy if their allocator does. All functions
+ *   are then async-signal-safe, except create, destroy and inlay_forward_explain().
  * - A handle copies its spec, the structs in it, and the arrays that are documented as copied. All other arrays stay
  *   yours and must outlive the handle. Functions that don't create a handle use their arguments only during the call.
  * - Specs, views, batches and tunings begin with their size, so later versions can append fields. The `*_default`

@@ -17,12 +17,12 @@ extern "C" {
 
 /* ---- The layer -------------------------------------------------------------------------------------------------- */
 
-/** How outputs are stored. AUTOMATIC uses the stores that are faster for a call plus one read of its output. The
-    layer times both kinds for outputs of 4 MiB and more. Before that, and for smaller outputs, stores are
-    non-temporal if the output is larger than inlay_tuning.stream_bytes. */
+/** How outputs are stored. AUTOMATIC picks the stores that minimize the time of a call plus one read of its output. The
+    layer times both kinds for outputs of 4 MiB and more. Until it has, and for smaller outputs, stores are non-temporal
+    if the output is larger than inlay_tuning.stream_bytes. With pooling, the size of the rows read counts instead. */
 typedef enum inlay_stores {
     INLAY_STORES_AUTOMATIC = 0, /**< chosen per call */
-    INLAY_STORES_CACHED = 1,    /**< through the caches: if the output is read right away */
+    INLAY_STORES_CACHED = 1,    /**< through the caches; best if the output is read right away */
     INLAY_STORES_STREAMED = 2,  /**< non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
 
@@ -36,8 +36,8 @@ typedef enum inlay_bad_id {
     INLAY_BAD_ID_SKIP = 4,       /**< leaves the output row unchanged */
 } inlay_bad_id;
 
-/** How tokens with a zero row are handled. These are bad ids with INLAY_BAD_ID_ZERO, and padding_id unless this is
-    INLAY_ZERO_ROWS_TABLE. */
+/** How tokens with a zero row are handled: bad ids with INLAY_BAD_ID_ZERO, and padding_id. With INLAY_ZERO_ROWS_TABLE,
+    padding_id uses its own row. */
 typedef enum inlay_zero_rows {
     INLAY_ZERO_ROWS_BARE = 0,       /**< the output row is zeros; no position, segment or norm is applied */
     INLAY_ZERO_ROWS_POSITIONED = 1, /**< like any other row: positions and the other terms are applied */
@@ -60,8 +60,8 @@ typedef enum inlay_norm {
     INLAY_NORM_NONE = 0,  /**< no norm */
     INLAY_NORM_LAYER = 1, /**< (x - mean) * (1 / sqrt(variance + epsilon)) * gamma + beta (Ba et al. 2016) */
     INLAY_NORM_RMS = 2,   /**< x * (1 / sqrt(mean square + epsilon)) * gamma (Zhang and Sennrich 2019) */
-    INLAY_NORM_L2 = 3,    /**< x * (1 / max(sqrt(sum of squares), epsilon)) * gamma: rows of length 1. Use epsilon 1e-12
-                               for PyTorch's F.normalize and sentence-transformers' Normalize, 1e-32 for model2vec. Zero
+    INLAY_NORM_L2 = 3,    /**< x * (1 / max(sqrt(sum of squares), epsilon)) * gamma: unit rows. Use epsilon 1e-12 for
+                               PyTorch's F.normalize and sentence-transformers' Normalize, 1e-32 for model2vec. Zero
                                rows stay zero, or become NaN with epsilon 0, as with NumPy. NaN stays NaN */
 } inlay_norm;
 
@@ -71,8 +71,8 @@ typedef enum inlay_pooling {
     INLAY_POOLING_NONE = 0, /**< one row per token */
     INLAY_POOLING_SUM = 1,  /**< sum of row * factor, in token order. The factor is token weight * batch weight * scale,
                                  rounded from left to right; missing weights are left out of the product */
-    INLAY_POOLING_MEAN = 2, /**< the same sum divided by the number of rows as a float32; zeros if there are no rows.
-                                 Matches the mean in NumPy and PyTorch */
+    INLAY_POOLING_MEAN = 2, /**< the same sum divided by the number of rows as a float32; it divides, as
+                                 NumPy and PyTorch do. The mean of no rows is zeros */
 } inlay_pooling;
 
 /** Prefetch strategies: which part of later rows to prefetch, and when. All give the same bits. The fastest one
@@ -87,28 +87,26 @@ typedef enum inlay_prefetch {
     INLAY_PREFETCH_L2_LINE_AHEAD_8 = 5, /**< same, 8 rows ahead, to L2 */
     INLAY_PREFETCH_L2_ROW_AHEAD_16 = 6, /**< before row i, the whole row i + 16, to L2 */
     INLAY_PREFETCH_L2_BLOCKS = 7, /**< blocks of up to 64 whole rows, one block ahead, to L2. Used instead of the four
-                                       strategies above if outputs are 16-bit or rows are summed in L1 */
+                                       strategies above where no kernel can prefetch, e.g. with 16-bit outputs */
 } inlay_prefetch;
 
-/** Memory settings of a layer. They affect speed, never results. A layer made with a tuning uses it as is and turns
-    self-tuning off. A *part* of a call is the share that one thread computes. */
+/** Memory settings of a layer. They affect speed, never results. A layer made with a tuning keeps it, and self-tuning
+    is off. A strategy that a call can't use is replaced by a similar one. A *part* of a call runs on one thread. */
 typedef struct inlay_tuning {
     size_t size;             /**< sizeof(inlay_tuning) */
     size_t stream_bytes;     /**< for INLAY_STORES_AUTOMATIC: larger outputs use non-temporal stores */
-    size_t compute_bytes;    /**< the sinusoids of a sequence are computed again, even if they are cached, when they
-                                  are larger than this and no other sequence of the same part shares them; SIZE_MAX:
-                                  never */
+    size_t compute_bytes;    /**< cached sinusoids of a sequence that are larger than this are computed instead, unless
+                                  other sequences of the part share them; SIZE_MAX: always read */
     size_t block_bytes;      /**< size of a block of position rows, which stays in L1 while every sequence uses it. A
-                                  block has at least one row. Blocks of computed rows are capped at 16 KiB. Not used
-                                  by inlay_add_positions() */
+                                  block has at least one row. Blocks of computed rows are capped at 16 KiB */
     inlay_prefetch prefetch; /**< strategy for calls with more than one token id */
     uint32_t reserved;       /**< 0 */
 } inlay_tuning;
 
 /**
- * Returns the initial tuning of layers made without one: the best measured for this CPU family, or else the best
- * compromise over all measured CPUs. Self-tuning then adjusts stream_bytes and prefetch, and compute_bytes if positions
- * are cached. Selects the ISA as inlay_init() does.
+ * Returns the tuning of layers made without one. compute_bytes is the best measured for this CPU family, or the best
+ * compromise over all measured CPUs; the other fields are the same on every CPU. Self-tuning overrides stream_bytes and
+ * prefetch with measured choices, and compute_bytes if positions are cached. Selects the ISA as inlay_init() does.
  */
 INLAY_API inlay_tuning inlay_tuning_default(void);
 
@@ -119,7 +117,7 @@ typedef struct inlay_cpu_info {
                                not measured */
     size_t l1_bytes;      /**< L1 data cache of a core, as reported by x86-64 CPUs; 0 if the CPU reports none, and
                                always 0 on other architectures */
-    size_t l2_bytes;      /**< L2 cache, as above. Calls with rows that fit in L2 prefetch less */
+    size_t l2_bytes;      /**< L2 cache, as above. Calls whose output fits in L2 prefetch less */
     size_t l3_bytes;      /**< L3 cache. Informational only, since virtual machines report arbitrary sizes */
     char cpu[48];         /**< the CPU's own name, in ASCII; empty if it reports none */
 } inlay_cpu_info;
@@ -135,8 +133,8 @@ typedef enum inlay_self_tuning {
 } inlay_self_tuning;
 
 enum {
-    INLAY_TUNING_CALL_CLASSES = 6,   /**< outputs of 256 KiB-2 MiB, 2-16 MiB and above 16 MiB; then the same three for
-                                          calls of layers with sinusoids whose sequences do not share position rows */
+    INLAY_TUNING_CALL_CLASSES = 6,   /**< outputs of 256 KiB-2 MiB, 2-16 MiB, and 16 MiB and more; then the same three
+                                          for calls that may compute their sinusoids, sequence by sequence */
     INLAY_TUNING_OUTPUT_CLASSES = 8, /**< outputs of 4-8 MiB, 8-16 MiB, ..., 256-512 MiB, and 512 MiB and more */
 };
 
@@ -149,8 +147,8 @@ typedef struct inlay_tuning_state {
     uint32_t samples[INLAY_TUNING_CALL_CLASSES]; /**< number of timed parts; 0: none yet */
     uint8_t prefetch[INLAY_TUNING_CALL_CLASSES]; /**< the fastest inlay_prefetch */
     uint8_t computes[INLAY_TUNING_CALL_CLASSES]; /**< 1: positions are computed even if they are cached */
-    uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal if they make
-                                                      a call plus one read of its output 3% faster */
+    uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal stores must
+                                                      save 3% of a call plus one read of its output */
     uint8_t reserved[4];                         /**< 0 */
 } inlay_tuning_state;
 
@@ -163,11 +161,12 @@ typedef struct inlay_tuning_state {
  *
  *     out = cast(dropout(norm(row * scale + position + segment)))
  *
- * Each operation is rounded to float32, in this order. The exceptions are segments_first, and the norm, which is
- * rounded once. Omitted terms are skipped, not added as zeros.
+ * Each operation is rounded to float32, in this order; segments_first swaps the two sums, and inlay_norm describes the
+ * norm. Omitted terms are skipped, not added as zeros.
  *
- * The layer keeps pointers to the sinusoid, to the data and extents of all tables, and to gamma, beta, the token
- * mapping and the token weights. They must outlive the layer; arrays need no alignment. Everything else is copied.
+ * The layer keeps pointers to the sinusoid, to the arrays of all tables (data, scales, zeros, extents), and to gamma,
+ * beta, the token mapping and the token weights. They must outlive the layer; arrays need no alignment. Everything else
+ * is copied.
  *
  * - Shards: for ids of other shards, the layer writes rows of -0.0 without positions. The sum over all shards is then
  *   bit-identical to the output of the whole layer. A shard with norm, pooling, dropout or segments is rejected with
@@ -198,10 +197,10 @@ typedef struct inlay_layer_spec {
     inlay_bad_id bad_id;               /**< out-of-vocabulary policy */
     inlay_zero_rows zero_rows;         /**< how zero rows are handled */
     inlay_position_mode position_mode; /**< how tokens get their positions */
-    uint16_t clamp_positions;          /**< 1: positions past the learned table use its last row; 0: they are
-                                            INLAY_ERROR_POSITION */
+    uint16_t clamp_positions;          /**< 1: positions past the learned table use its last row; 0: the call
+                                            returns INLAY_ERROR_POSITION */
     uint16_t segments_first;           /**< 1: (row * scale + segment) + position, as in transformers; 0: (row * scale +
-                                            position) + segment, as in ONNX Runtime, or no segments */
+                                            position) + segment, as in ONNX Runtime. 0 without segments */
     inlay_norm norm;                   /**< the norm after the sum */
     float epsilon;                     /**< of the norm, finite, >= 0 */
     const void *gamma;                 /**< float32 [dim], of the norm; null: ones. Read in every call */
@@ -264,8 +263,8 @@ typedef struct inlay_layer inlay_layer;
  * @param spec       the terms; inlay_layer_spec lists the pointers that must outlive the layer
  * @param allocator  null: malloc and free
  * @param layer      set to the new handle, or to null if the call fails
- * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or _OVERFLOW for a field of `spec`, which
- *         inlay_layer_spec_check() names; INLAY_ERROR_ID if a value of the token mapping is out of range;
+ * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE or _OVERFLOW for an argument or a field of `spec`
+ *         (inlay_layer_spec_check() names the field); INLAY_ERROR_ID if a value of the token mapping is out of range;
  *         INLAY_ERROR_NO_MEMORY
  */
 INLAY_API inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_allocator *allocator,
@@ -390,9 +389,9 @@ static inline inlay_batch inlay_batch_ragged(const void *ids, inlay_id_type id_t
  *                          with offsets, see padded_length; with pooling [sequences, dim]
  * @param out_stride_bytes  distance between rows of `out`, at least the bytes of one row
  * @param executor          null, or a thread pool
- * @param fault             null, or names the bad argument and locates the bad id, position, segment id or offset
+ * @param fault             null, or set to the bad argument and where the bad id, position, segment or offset is
  * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE, _OVERFLOW or _OVERLAP for an argument; INLAY_ERROR_ID,
- *         _POSITION, _SEGMENT or _OFFSETS with *fault
+ *         _POSITION, _SEGMENT or _OFFSETS for an element of an array
  */
 INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch *batch, void *out,
                                      size_t out_stride_bytes, const inlay_executor *executor, inlay_fault *fault);
@@ -401,16 +400,16 @@ INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch
 #define INLAY_PLAN_TEXT_BYTES 2048
 
 /**
- * Describes how inlay_forward() would run a call, without running it: route, source of positions, post-ops, stores,
- * prefetch and parts, one per line with its reason. The text is meant for people and can change between versions.
- * Arguments are validated as in inlay_forward().
+ * Describes how inlay_forward() would run a call, without running it: ISA, route, source of positions, post-ops,
+ * stores, prefetch and parts, one per line, most with a reason. The text is meant for people and can change between
+ * versions. Arguments are validated as in inlay_forward().
  *
  * @param layer             from inlay_layer_create()
  * @param batch             as for inlay_forward()
  * @param out               the output that the call would write; not accessed
  * @param out_stride_bytes  distance between rows of `out`
  * @param executor          null, or the thread pool of the call
- * @param fault             null, or names the bad argument and locates the bad id, position, segment id or offset
+ * @param fault             null, or set to the bad argument and where the bad id, position, segment or offset is
  * @param text              set to a null-terminated string, truncated if it is too long. Overlap with other arguments
  *                          is not checked
  * @param text_bytes        size of `text`, >= 1
@@ -473,7 +472,7 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
  * @param gradients         the arrays to add to. They must not overlap each other, any array that is read, or the
  *                          arrays of the layer
  * @param executor          null, or a thread pool
- * @param fault             null, or names the bad argument and locates the bad id, position, segment id or offset
+ * @param fault             null, or set to the bad argument and where the bad id, position, segment or offset is
  * @return as inlay_forward(); INLAY_ERROR_OPTION also if `gradients` has an array for a table that the layer doesn't
  *         have, or if the outputs of the layer are not float32
  */
@@ -498,7 +497,7 @@ INLAY_API float inlay_sqrt_dim(size_t dim);
  * @param out               float32 [n, dim]; must not overlap the table, ids or the struct `table`
  * @param out_stride_bytes  distance between rows of `out`
  * @param executor          null, or a thread pool
- * @param fault             null, or names the bad argument and locates the bad id
+ * @param fault             null, or set to the bad argument and the location of the bad id
  * @return INLAY_OK; INLAY_ERROR_ID with *fault; or an argument error
  */
 INLAY_API inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t n,
@@ -523,8 +522,8 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
                                    size_t out_stride_bytes, const inlay_executor *executor);
 
 /**
- * Computes x[b, s, :] += positions[start + s, :] in place. Each position row is read once and added to every sequence
- * while it is in cache.
+ * Computes x[b, s, :] += positions[start + s, :] in place. Each part reads a block of position rows and adds it to all
+ * its sequences while it is in cache.
  *
  * @param x               float32 [batch, seq, dim], row (b, s) at (b * seq + s) * x_stride_bytes; must not overlap the
  *                        table or the struct `positions`
@@ -534,7 +533,7 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * @param positions       [rows, dim] of any element type; a shard is rejected with INLAY_ERROR_OPTION
  * @param start           the first position: 0 <= start, start + seq <= rows
  * @param executor        null, or a thread pool
- * @param fault           null, or names the bad argument and locates the position past the table
+ * @param fault           null, or set to the bad argument and the location of the position past the table
  * @return INLAY_OK; INLAY_ERROR_POSITION with *fault; or an argument error
  */
 INLAY_API inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, size_t seq,

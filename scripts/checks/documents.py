@@ -43,7 +43,7 @@ def link_faults(page, text):
 
 def names_of_code():
     """Returns every identifier in the sources."""
-    files = [file for folder in ("bench", "file", "ggml", "include", "python", "src", "tests") for file in (SOURCE / folder).rglob("*.*")]
+    files = [file for folder in ("bench", "file", "ggml", "include", "python", "src", "tests", "tools") for file in (SOURCE / folder).rglob("*.*")]
     return {name for file in files if file.suffix in SOURCES for name in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
 
 

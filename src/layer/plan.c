@@ -8,7 +8,7 @@
 #include "dispatch/dispatch.h"
 #include "positions/generator.h"
 
-/* Returns the first reason why a call takes several steps; null if a kernel call computes its rows. */
+/* Returns the first reason to take the general path; null if one kernel call can finish a row. */
 static const char *general_reason(const struct inlay_work *work, bool by_token, bool in_memory)
 {
     const inlay_layer_spec *spec = work->spec;
@@ -17,7 +17,7 @@ static const char *general_reason(const struct inlay_work *work, bool by_token, 
            : inlay_drops(work)                  ? "dropout follows the sum"
            : halves && spec->positions != NULL  ? "outputs are 16-bit, and positions are added"
            : halves && work->special_rows       ? "outputs are 16-bit, and some ids may have no row"
-           : !inlay_terms_are_rows(work)        ? "quantized rows are added, or two rows to a quantized row"
+           : !inlay_terms_are_rows(work)        ? "quantized terms are added, or two terms to quantized rows"
            : in_memory || (floats && !by_token) ? NULL
            : by_token                           ? "positions are computed token by token"
                                                 : "computed positions are added to quantized rows";
@@ -31,7 +31,7 @@ static const char *lookup_reason(const struct inlay_work *work)
            : work->batch.position_ids != NULL ? "explicit position ids"
            : work->padding_aware              ? "padding-aware positions"
            : spec->clamp_positions            ? "positions are clamped to the last row"
-           : work->positions_per_token        ? "some tokens have no valid position, their neighbors do"
+           : work->positions_per_token        ? "some positions are out of range, but no token uses them"
            : spec->positions != NULL && spec->positions->extents != NULL
                ? "position rows are split across several arrays"
                : NULL;
@@ -81,8 +81,8 @@ static bool choose_stores(const struct inlay_work *work, const struct inlay_kern
 /* How the fast path could compute position rows. */
 struct computing {
     bool by_sequence, fused; /* as in struct inlay_position_plan */
-    size_t compute_tokens;   /* unless self-tuning picks */
-    bool computes;           /* unless self-tuning picks */
+    size_t compute_tokens;   /* the default; self-tuning may override it */
+    bool computes;           /* the default; self-tuning may override it */
     bool either;             /* the rows could be read instead */
 };
 
@@ -99,7 +99,7 @@ static struct computing choose_computing(const struct inlay_work *work, enum inl
     if (in_memory && (!one_sequence_per_part || work->longest * work->row_bytes <= min_bytes))
         return none;
     const bool by_sequence = one_sequence_per_part || work->batch.starts != NULL;
-    /* A fused pass leaves prefetching to its kernel. */
+    /* In a fused pass, only the kernel can prefetch. */
     const bool fused = by_sequence && work->tokens->type == INLAY_F32 && !work->special_rows && kernels->prefetches &&
                        inlay_sinusoid_adds(work->spec->sinusoid, work->out, work->out_stride_bytes, stream);
     const size_t compute_tokens = fused && kernels->lanes > 0 ? compute_bytes / work->row_bytes : SIZE_MAX;
@@ -177,7 +177,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
         .either = computing.either,
         .part_bytes = tuned != NULL ? bytes / (plan->parts.across_positions * plan->parts.across_sequences) : 0,
     };
-    /* Don't tune prefetching during a store trial: its timings don't apply to the stores normally used. */
+    /* Don't tune prefetching while a trial uses the other stores: its timings don't apply to the usual ones. */
     if (tuned != NULL && !tuned->stores.others && !inlay_is_one_token(work))
         inlay_choose(&transfers->choices, &tuned->classes[computing.by_sequence], options);
     else

@@ -9,8 +9,8 @@
 #include "tile/transfer.h"
 
 enum inlay_route {
-    INLAY_ROUTE_FAST,    /* tokens * scale + consecutive positions, float32 output: one kernel call per tile */
-    INLAY_ROUTE_LOOKUP,  /* positions and segments looked up by token: one kernel call per tile as well */
+    INLAY_ROUTE_FAST,    /* tokens * scale + consecutive positions, float32 output: one kernel call per block */
+    INLAY_ROUTE_LOOKUP,  /* positions and segments looked up by token: one kernel call per block */
     INLAY_ROUTE_GENERAL, /* post-ops, or terms that take several steps: a few tokens at a time in L1 */
     INLAY_ROUTE_POOLED,  /* the rows of a sequence are reduced to one */
 };

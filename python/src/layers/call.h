@@ -52,7 +52,7 @@ struct call {
     bool has_more;
     struct {
         struct view starts, offsets, positions, segments, weights;
-    } more; /* set only if `has_more`; arrays that aren't given are zeros */
+    } more; /* set only if `has_more`; views of absent arguments are zeroed */
 };
 
 /* The arguments of a call, for arguments_init() and arguments_sort(). */

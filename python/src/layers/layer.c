@@ -47,8 +47,8 @@ static PyObject *layer_explain(PyObject *self, PyObject *const *args, Py_ssize_t
     return text;
 }
 
-/* layer._time(ids, out, calls): returns the seconds per call of the C function on the same batch. The benchmark
-   subtracts them from the time of a call from Python. */
+/* layer._time(ids, out, calls): returns the seconds per call of the C function on the same batch, including the
+   release of the GIL. The benchmark subtracts them from the time of a call from Python. */
 static PyObject *layer_time(PyObject *self, PyObject *args)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
@@ -70,8 +70,8 @@ static PyObject *layer_time(PyObject *self, PyObject *args)
 }
 
 /* layer._backward(targets, ids, gradient, ...): adds the gradients of the tables of tokens, positions and segments to
-   `targets`, a tuple of float32 tensors [rows, dim] or None. Takes the arguments of the call, but the gradient of its
-   output as `out`. */
+   `targets`, a tuple of float32 tensors [rows, dim] or None. `out` is the gradient of the output; the other
+   arguments are those of the forward call. */
 static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
@@ -99,8 +99,8 @@ static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-/* layer._disown(): drops the references to the layer's arrays. The caller must keep their memory alive and in place
-   during each call. */
+/* layer._disown(): drops the references to the layer's tables, gamma and beta. The caller must keep their memory alive
+   and in place during each call. */
 static PyObject *layer_disown(PyObject *self, PyObject *Py_UNUSED(args))
 {
     struct layer *layer = layer_of(self);
@@ -218,8 +218,7 @@ static PyObject *get_report(PyObject *self, void *Py_UNUSED(closure))
     return of_file != NULL ? PyUnicode_FromString(inlay_file_layer_report(of_file)) : Py_NewRef(Py_None);
 }
 
-/* Returns the steps of the model that follow the layer, as pairs of an operation and the name of its tensor, or None.
- */
+/* Returns the model's steps between the layer and the first block, as pairs (operation, tensor name or None). */
 static PyObject *get_remaining_ops(PyObject *self, void *Py_UNUSED(closure))
 {
     const inlay_file_layer *of_file = layer_of(self)->of_file;
@@ -266,7 +265,7 @@ int layer_init(PyObject *module)
         {"report", get_report, NULL, "How the layer was made from a model file, line by line; else None.", NULL},
         {"complete", get_complete, NULL, "True if nothing comes between the layer and the first block.", NULL},
         {"remaining_ops", get_remaining_ops, NULL,
-         "Steps between them: pairs of a word and the name of a tensor or None.", NULL},
+         "The model's steps between the layer and the first block: pairs (operation, tensor name or None).", NULL},
         {"threads", get_threads, NULL, "Threads of a call; None: those of inlay.set_num_threads().", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inlay.Layer type. A layer is immutable, keeps its tables alive, and may be called from any number of threads.
+ * The inlay.Layer type. A layer keeps its tables alive, and may be called from any number of threads.
  */
 #pragma once
 

@@ -46,7 +46,7 @@ static PyObject *read_table(PyObject *object, const char *what, size_t dim)
 /* Reads positions, given as a Sinusoid, its name, or a table. */
 static int read_positions(struct layer *layer, PyObject *object, size_t dim, inlay_layer_spec *spec)
 {
-    if (PyUnicode_Check(object) || PyType_Check(object)) { /* a class has no dim */
+    if (PyUnicode_Check(object) || PyType_Check(object)) { /* a class is an error there */
         PyObject *sinusoid = python_call("inlay.positions", "sinusoid_of", "(O)", object);
         const int failed = sinusoid == NULL ? -1 : read_positions(layer, sinusoid, dim, spec);
         Py_XDECREF(sinusoid);
@@ -134,7 +134,7 @@ void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const in
         .dim = (Py_ssize_t)spec->tokens->dim,
         .dtype = dtype_of_element(spec->out_type),
         .threads = layer->facts.threads,
-        /* Rows can't be read ahead through a mapping, since ids aren't rows. */
+        /* Reading ahead takes ids as rows, which a token mapping rules out. */
         .file = spec->token_mapping == NULL ? table_file(layer->tokens) : NULL,
         .rows = table_view(layer->tokens),
         .table_rows = {(Py_ssize_t)spec->tokens->rows, spec->positions != NULL ? (Py_ssize_t)spec->positions->rows : 0,

@@ -80,7 +80,7 @@ static int unknown_name(PyObject *name, const struct option_names *names)
         python_call("inlay.names", "unknown", "(sONi)", names->what, name, known, (int)names->synonyms));
 }
 
-/* `value` points to any enum of the library. */
+/* The functions below write enums of the library as ints. */
 _Static_assert(sizeof(inlay_recipe) == sizeof(int), "enums have the size of int");
 
 int option_enum(PyObject *name, const struct option_names *names, void *value)
@@ -112,7 +112,7 @@ int option_double(PyObject *object, double *number)
     return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
-/* Turns the OverflowError of a conversion into ValueError that names the argument. */
+/* Turns the OverflowError of a conversion into a ValueError that names the argument. */
 static int out_of_range(PyObject *object, const char *what)
 {
     if (!PyErr_Occurred())
