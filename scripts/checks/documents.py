@@ -43,8 +43,9 @@ def link_faults(page, text):
 
 def names_of_code():
     """Returns every identifier in the sources."""
-    files = [file for folder in ("bench", "file", "ggml", "include", "python", "src", "tests", "tools") for file in (SOURCE / folder).rglob("*.*")]
-    return {name for file in files if file.suffix in SOURCES for name in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
+    folders = ("bench", "file", "ggml", "include", "python", "src", "tests", "tools")
+    files = [file for folder in folders for file in (SOURCE / folder).rglob("*.*") if file.suffix in SOURCES]
+    return {name for file in files for name in re.findall(r"\w+", file.read_text(encoding="utf-8"))}
 
 
 def extras():
