@@ -71,13 +71,13 @@ static void print_defaults(void)
     const inlay_tuning tuning = inlay_tuning_default();
     puts("layer     defaults:");
     puts("  cached_positions  4096 rows of sinusoids, at most 64 MiB"); /* INLAY_CACHED_POSITIONS_DEFAULT */
-    printf("  stream_bytes      %zu: larger outputs use non-temporal stores until a layer has timed both\n",
+    printf("  stream_bytes      %zu: larger outputs use non-temporal stores, until a layer has timed both kinds\n",
            tuning.stream_bytes);
     if (tuning.compute_bytes == SIZE_MAX)
         puts("  compute_bytes     none: cached positions are always read");
     else
-        printf("  compute_bytes     %zu: larger position rows of a lone sequence are computed until a layer has timed "
-               "both\n",
+        printf("  compute_bytes     %zu: larger position rows of a lone sequence are computed, not read, until a layer "
+               "has timed both\n",
                tuning.compute_bytes);
     printf("  block_bytes       %zu of position rows per block, shared by the sequences of a batch\n",
            tuning.block_bytes);

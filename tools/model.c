@@ -13,7 +13,7 @@
 #include "text/message.h"
 
 enum {
-    NAME_WIDTH = 48, /* names up to this width are aligned; longer ones are printed in full */
+    NAME_WIDTH = 48, /* names up to this width are aligned; longer ones are not aligned */
     TEXT_SHOWN = 60, /* characters of a text */
     LIST_SHOWN = 4   /* elements of a list */
 };
@@ -25,7 +25,7 @@ static const char *plain(const char *text)
 
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the length of the longest name, at most NAME_WIDTH. */
+/* Returns the larger of `longest` and the printed length of the name, at most NAME_WIDTH. */
 static int name_width(size_t longest, const char *name)
 {
     size_t own = strlen(plain(name)), width = own > longest ? own : longest;
@@ -56,7 +56,8 @@ static void print_tensors(const inlay_file *file)
     const char *path = count > 0 ? inlay_file_tensor_at(file, count - 1)->path : "";
     for (size_t i = 0; i < count; i++) {
         const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
-        /* File names are shown only if there are several files. Then the first and the last name differ. */
+        /* Tensors are in file order, and `path` starts at the last one's. So only several files have their names
+         * printed. */
         if (strcmp(path, tensor->path) != 0)
             printf(" %s\n", plain(tensor->path));
         path = tensor->path;

@@ -43,9 +43,9 @@
  *
  * Conventions of every function:
  *
- * - Shapes are in brackets, e.g. [n, dim]. The last dimension is contiguous. Sizes count elements, except those whose
- *   names end in `_bytes`. Rows are `stride_bytes` apart, which is at least the size of one row and need not be a
- *   multiple of anything. Rows, outputs and ids need no alignment.
+ * - Shapes are in brackets, e.g. [n, dim]. The last dimension is contiguous. Sizes count elements. The `size`
+ *   of a struct, and sizes whose names end in `_bytes`, count bytes. Rows are `stride_bytes` apart, which is at least
+ * the size of one row and need not be a multiple of anything. Rows, outputs and ids need no alignment.
  * - All arguments are validated before the first write. If a function doesn't return INLAY_OK, its outputs are
  *   unchanged, except that create functions set the handle to null. No function prints, aborts or changes errno.
  * - An output must not overlap a handle that the call reads. It must not overlap an input array either, unless the
@@ -64,9 +64,9 @@
  * - Calls change nothing in a handle except the atomic variables in which a layer records its timings. These don't
  *   affect results.
  * - inlay_init() detects the CPU and reads the environment. If you don't call it, the first call that needs this
- *   information does the same. inlay_layer_create() also reads INLAY_SELF_TUNING from the environment. After that, only
- *   the `inlay_huge_pages_*` functions make system calls, and create and destroy if their allocator does. All functions
- *   are then async-signal-safe, except create, destroy and inlay_forward_explain().
+ *   information does the same. inlay_layer_create() also reads INLAY_SELF_TUNING. After inlay_init(), the only
+ *   functions that make system calls are `inlay_huge_pages_*`, and create and destroy if their allocator does. All
+ *   functions are then async-signal-safe, except create, destroy and inlay_forward_explain().
  * - A handle copies its spec, the structs in it, and the arrays that are documented as copied. All other arrays stay
  *   yours and must outlive the handle. Functions that don't create a handle use their arguments only during the call.
  * - Specs, views, batches and tunings begin with their size, so later versions can append fields. The `*_default`

@@ -19,7 +19,8 @@ extern "C" {
 
 /** How outputs are stored. AUTOMATIC picks the stores that minimize the time of a call plus one read of its output. The
     layer times both kinds for outputs of 4 MiB and more. Until it has, and for smaller outputs, stores are non-temporal
-    if the output is larger than inlay_tuning.stream_bytes. With pooling, the size of the rows read counts instead. */
+    if the output is larger than inlay_tuning.stream_bytes. With pooling, the number of tokens times
+    the size of an output row counts as the output's size. */
 typedef enum inlay_stores {
     INLAY_STORES_AUTOMATIC = 0, /**< chosen per call */
     INLAY_STORES_CACHED = 1,    /**< through the caches; best if the output is read right away */
@@ -36,8 +37,7 @@ typedef enum inlay_bad_id {
     INLAY_BAD_ID_SKIP = 4,       /**< leaves the output row unchanged */
 } inlay_bad_id;
 
-/** How tokens with a zero row are handled: bad ids with INLAY_BAD_ID_ZERO, and padding_id. With INLAY_ZERO_ROWS_TABLE,
-    padding_id uses its own row. */
+/** How tokens with a zero row (padding_id, and bad ids with INLAY_BAD_ID_ZERO) are handled. */
 typedef enum inlay_zero_rows {
     INLAY_ZERO_ROWS_BARE = 0,       /**< the output row is zeros; no position, segment or norm is applied */
     INLAY_ZERO_ROWS_POSITIONED = 1, /**< like any other row: positions and the other terms are applied */
@@ -48,14 +48,15 @@ typedef enum inlay_zero_rows {
 /** How tokens without explicit position ids get their positions. */
 typedef enum inlay_position_mode {
     INLAY_POSITION_MODE_SEQUENTIAL = 0, /**< token s of a sequence has position start + s */
-    /** The n-th token of a sequence that is not padding_id, counted from 0, has position start + n. Each padding_id
-       has position start - 1. Left padding therefore shifts no positions. For fairseq, RoBERTa and XLM-R set start =
-       padding_id + 1; for OPT set start = 2. */
+    /** Only tokens other than padding_id are counted. The n-th of them in a sequence, from 0, has position start + n.
+       Each padding_id has position start - 1. Left padding therefore shifts no positions. For fairseq, RoBERTa and
+       XLM-R set start = padding_id + 1; for OPT set start = 2. */
     INLAY_POSITION_MODE_PADDING_AWARE = 1,
 } inlay_position_mode;
 
-/** The norm after the sum. Its statistics are computed in double and applied in float32, in the same order on every
-   ISA. Results are within 4 ULP of the larger of |beta| and |y - beta|. */
+/** The norm after the sum. Its statistics are computed in double. The factor, e.g. 1 / sqrt(variance + epsilon), is
+   applied in float32, or in double if it is outside [2^-100, 2^100]. The order of operations is the same on every ISA.
+   The error of a result y is at most 4 ULP of max(|beta|, |y - beta|). */
 typedef enum inlay_norm {
     INLAY_NORM_NONE = 0,  /**< no norm */
     INLAY_NORM_LAYER = 1, /**< (x - mean) * (1 / sqrt(variance + epsilon)) * gamma + beta (Ba et al. 2016) */
@@ -70,9 +71,9 @@ typedef enum inlay_norm {
 typedef enum inlay_pooling {
     INLAY_POOLING_NONE = 0, /**< one row per token */
     INLAY_POOLING_SUM = 1,  /**< sum of row * factor, in token order. The factor is token weight * batch weight * scale,
-                                 rounded from left to right; missing weights are left out of the product */
-    INLAY_POOLING_MEAN = 2, /**< the same sum divided by the number of rows as a float32; it divides, as
-                                 NumPy and PyTorch do. The mean of no rows is zeros */
+                                 multiplied from left to right; missing weights are left out of the product */
+    INLAY_POOLING_MEAN = 2, /**< the same sum divided by the number of rows, as in NumPy and PyTorch. The mean
+                                 of no rows is zeros */
 } inlay_pooling;
 
 /** Prefetch strategies: which part of later rows to prefetch, and when. All give the same bits. The fastest one
@@ -95,8 +96,8 @@ typedef enum inlay_prefetch {
 typedef struct inlay_tuning {
     size_t size;             /**< sizeof(inlay_tuning) */
     size_t stream_bytes;     /**< for INLAY_STORES_AUTOMATIC: larger outputs use non-temporal stores */
-    size_t compute_bytes;    /**< cached sinusoids of a sequence that are larger than this are computed instead, unless
-                                  other sequences of the part share them; SIZE_MAX: always read */
+    size_t compute_bytes;    /**< for float32 tables: cached position rows that only one sequence of a part uses are
+                                  recomputed if larger than this; SIZE_MAX: cached rows are always read */
     size_t block_bytes;      /**< size of a block of position rows, which stays in L1 while every sequence uses it. A
                                   block has at least one row. Blocks of computed rows are capped at 16 KiB */
     inlay_prefetch prefetch; /**< strategy for calls with more than one token id */
@@ -104,9 +105,10 @@ typedef struct inlay_tuning {
 } inlay_tuning;
 
 /**
- * Returns the tuning of layers made without one. compute_bytes is the best measured for this CPU family, or the best
- * compromise over all measured CPUs; the other fields are the same on every CPU. Self-tuning overrides stream_bytes and
- * prefetch with measured choices, and compute_bytes if positions are cached. Selects the ISA as inlay_init() does.
+ * Returns the tuning of layers made without one. Without FMA, compute_bytes is SIZE_MAX. Otherwise it is the best value
+ * measured for this CPU family, or a compromise if the family wasn't measured. The other fields are the same on every
+ * CPU. Self-tuning overrides stream_bytes and prefetch with measured choices, and compute_bytes if positions are
+ * cached. Selects the ISA as inlay_init() does.
  */
 INLAY_API inlay_tuning inlay_tuning_default(void);
 
@@ -134,7 +136,7 @@ typedef enum inlay_self_tuning {
 
 enum {
     INLAY_TUNING_CALL_CLASSES = 6,   /**< outputs of 256 KiB-2 MiB, 2-16 MiB, and 16 MiB and more; then the same three
-                                          for calls that may compute their sinusoids, sequence by sequence */
+                                          for calls that may compute sinusoids and run their sequences one by one */
     INLAY_TUNING_OUTPUT_CLASSES = 8, /**< outputs of 4-8 MiB, 8-16 MiB, ..., 256-512 MiB, and 512 MiB and more */
 };
 
@@ -147,8 +149,8 @@ typedef struct inlay_tuning_state {
     uint32_t samples[INLAY_TUNING_CALL_CLASSES]; /**< number of timed parts; 0: none yet */
     uint8_t prefetch[INLAY_TUNING_CALL_CLASSES]; /**< the fastest inlay_prefetch */
     uint8_t computes[INLAY_TUNING_CALL_CLASSES]; /**< 1: positions are computed even if they are cached */
-    uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal stores must
-                                                      save 3% of a call plus one read of its output */
+    uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal only if that
+                                                      makes a call plus one read of its output 3% faster */
     uint8_t reserved[4];                         /**< 0 */
 } inlay_tuning_state;
 
@@ -210,7 +212,7 @@ typedef struct inlay_layer_spec {
     const void *token_mapping;        /**< null, or [token_mapping_length] of token_mapping_type */
     size_t token_mapping_length;      /**< >= 1 with a mapping, else 0 */
     const void *token_weights;        /**< null, or float32 [token_weights_length] */
-    size_t token_weights_length;      /**< with token weights, the number of ids (vocab as in inlay_bad_id); else 0 */
+    size_t token_weights_length;      /**< vocab, as defined at inlay_bad_id, with token weights; else 0 */
     inlay_id_type token_mapping_type; /**< of the mapping; 0 without one */
     inlay_self_tuning self_tuning;    /**< self-tuning on or off */
     const inlay_tuning_state *tuning_state; /**< initial state of self-tuning; null: none */
@@ -302,8 +304,8 @@ INLAY_API inlay_status inlay_layer_tuning_state(const inlay_layer *layer, inlay_
  *   different lengths.
  * - Dropout: each element becomes 0 with probability `dropout`; the others are multiplied by 1 / (1 - dropout), rounded
  *   to float32. The mask is Philox4x32-10 (Salmon et al. 2011) of key, offset and element index. The index is token *
- *   dim + column, with tokens counted as in ids, or sequence * dim + column with pooling. Use a different offset for
- *   each training step.
+ *   dim + column, where token is the index in ids; with pooling, it is sequence * dim + column. Use a different offset
+ *   for each training step.
  */
 typedef struct inlay_batch {
     size_t size;                    /**< sizeof(inlay_batch) */
@@ -389,7 +391,7 @@ static inline inlay_batch inlay_batch_ragged(const void *ids, inlay_id_type id_t
  *                          with offsets, see padded_length; with pooling [sequences, dim]
  * @param out_stride_bytes  distance between rows of `out`, at least the bytes of one row
  * @param executor          null, or a thread pool
- * @param fault             null, or set to the bad argument and where the bad id, position, segment or offset is
+ * @param fault             null, or receives the bad argument and the location of the bad element
  * @return INLAY_OK; INLAY_ERROR_NULL, _OPTION, _SHAPE, _STRIDE, _OVERFLOW or _OVERLAP for an argument; INLAY_ERROR_ID,
  *         _POSITION, _SEGMENT or _OFFSETS for an element of an array
  */
@@ -409,7 +411,7 @@ INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch
  * @param out               the output that the call would write; not accessed
  * @param out_stride_bytes  distance between rows of `out`
  * @param executor          null, or the thread pool of the call
- * @param fault             null, or set to the bad argument and where the bad id, position, segment or offset is
+ * @param fault             null, or receives the bad argument and the location of the bad element
  * @param text              set to a null-terminated string, truncated if it is too long. Overlap with other arguments
  *                          is not checked
  * @param text_bytes        size of `text`, >= 1
@@ -454,9 +456,9 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
  * order of ids, adds gradient * scale to the row of its id, and the gradient itself to the rows of its position and its
  * segment. The product is rounded, then the sum. Results are bit-identical for every executor.
  *
- * A token contributes only to the tables that forward read for it. Skipped tokens and bare zero rows contribute
- * nothing. With INLAY_ZERO_ROWS_POSITIONED, padding and bad ids with INLAY_BAD_ID_ZERO add nothing to the gradient of
- * the token table.
+ * A token contributes only to tables whose rows inlay_forward() used for it. Skipped tokens and bare zero rows
+ * contribute nothing. With INLAY_ZERO_ROWS_POSITIONED, padding and bad ids with INLAY_BAD_ID_ZERO add nothing to the
+ * gradient of the token table.
  *
  * With pooling, each row gets the gradient of its sequence's output row times the factor in inlay_pooling. For the
  * mean, that factor is divided by the number of rows. No gradient of weights is computed.
@@ -472,7 +474,7 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
  * @param gradients         the arrays to add to. They must not overlap each other, any array that is read, or the
  *                          arrays of the layer
  * @param executor          null, or a thread pool
- * @param fault             null, or set to the bad argument and where the bad id, position, segment or offset is
+ * @param fault             null, or receives the bad argument and the location of the bad element
  * @return as inlay_forward(); INLAY_ERROR_OPTION also if `gradients` has an array for a table that the layer doesn't
  *         have, or if the outputs of the layer are not float32
  */
@@ -497,7 +499,7 @@ INLAY_API float inlay_sqrt_dim(size_t dim);
  * @param out               float32 [n, dim]; must not overlap the table, ids or the struct `table`
  * @param out_stride_bytes  distance between rows of `out`
  * @param executor          null, or a thread pool
- * @param fault             null, or set to the bad argument and the location of the bad id
+ * @param fault             null, or receives the bad argument and the location of the bad id
  * @return INLAY_OK; INLAY_ERROR_ID with *fault; or an argument error
  */
 INLAY_API inlay_status inlay_gather(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t n,
@@ -533,7 +535,7 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
  * @param positions       [rows, dim] of any element type; a shard is rejected with INLAY_ERROR_OPTION
  * @param start           the first position: 0 <= start, start + seq <= rows
  * @param executor        null, or a thread pool
- * @param fault           null, or set to the bad argument and the location of the position past the table
+ * @param fault           null, or receives the bad argument and the location of the position past the table
  * @return INLAY_OK; INLAY_ERROR_POSITION with *fault; or an argument error
  */
 INLAY_API inlay_status inlay_add_positions(void *x, size_t x_stride_bytes, size_t batch, size_t seq,

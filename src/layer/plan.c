@@ -17,13 +17,14 @@ static const char *general_reason(const struct inlay_work *work, bool by_token, 
            : inlay_drops(work)                  ? "dropout follows the sum"
            : halves && spec->positions != NULL  ? "outputs are 16-bit, and positions are added"
            : halves && work->special_rows       ? "outputs are 16-bit, and some ids may have no row"
-           : !inlay_terms_are_rows(work)        ? "quantized terms are added, or two terms to quantized rows"
+           : !inlay_terms_are_rows(work)        ? "quantized terms are added, or two terms are added to quantized rows"
            : in_memory || (floats && !by_token) ? NULL
            : by_token                           ? "positions are computed token by token"
                                                 : "computed positions are added to quantized rows";
 }
 
-/* Returns the first reason why the terms of a call are looked up by token; null if positions are consecutive. */
+/* Returns the first reason why the terms of a call are looked up by token; null if no term needs
+   it. */
 static const char *lookup_reason(const struct inlay_work *work)
 {
     const inlay_layer_spec *spec = work->spec;
@@ -51,13 +52,13 @@ static enum inlay_route choose_route(const struct inlay_work *work, bool in_memo
     return by_token != NULL ? INLAY_ROUTE_LOOKUP : INLAY_ROUTE_FAST;
 }
 
-/* Splits along positions first: parts that split the batch would each read or compute the same position rows. */
+/* Splits along positions first: if the batch were split, each part would read or compute the same position rows. */
 static void choose_parts(struct inlay_parts *parts, const struct inlay_work *work, const inlay_executor *executor,
                          size_t bytes)
 {
     const size_t count = inlay_parts(executor, bytes);
     parts->length = work->batch.padded_length > 0 ? work->batch.padded_length : work->longest;
-    if (count == 1) { /* saves small calls the divisions below */
+    if (count == 1) { /* small calls skip the divisions below */
         parts->across_positions = parts->across_sequences = 1;
     } else if (inlay_keeps_sequences_whole(work)) {
         parts->across_positions = 1;
@@ -146,7 +147,7 @@ static void choose_positions(struct inlay_position_plan *plan, const struct inla
                              : SIZE_MAX;
     plan->by_sequence = computing->by_sequence;
     plan->fused = computing->fused;
-    /* If the whole call is a trial of reading positions, it computes none. */
+    /* If computing is the current choice, a call that is timed as a whole and tries reading reads all cached rows. */
     plan->compute_tokens = !choices->chosen                               ? computing->compute_tokens
                            : tries && choices->whole && choices->computes ? SIZE_MAX
                                                                           : INLAY_PART_POSITIONS;
@@ -177,7 +178,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
         .either = computing.either,
         .part_bytes = tuned != NULL ? bytes / (plan->parts.across_positions * plan->parts.across_sequences) : 0,
     };
-    /* Don't tune prefetching while a trial uses the other stores: its timings don't apply to the usual ones. */
+    /* Don't tune prefetching while a trial uses the kind of stores that wasn't chosen: timings differ. */
     if (tuned != NULL && !tuned->stores.others && !inlay_is_one_token(work))
         inlay_choose(&transfers->choices, &tuned->classes[computing.by_sequence], options);
     else

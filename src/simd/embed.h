@@ -40,8 +40,8 @@ VEC_INLINE span embed_span_value(span x, span position, span segment, float scal
     return x;
 }
 
-/* The addresses of a row's columns and of those added to it. If a term is absent, its pointer is the row's, and the
-   compiler drops the unused load. */
+/* The addresses of the current columns in a row and in the position and segment rows added to it. If a term is absent,
+   its pointer is the row's, and the compiler drops the unused load. */
 struct embed_from {
     const unsigned char *row, *position, *segment;
 };
@@ -118,8 +118,8 @@ VEC_INLINE void embed_cached(struct embed_from from, unsigned char *out, size_t 
         vec value = embed_value(vec_load(f.row), vec_load(f.position), vec_load(f.segment), scale, terms);
         embed_store(out + at, value, VEC_LEN, terms.type);
     }
-    /* Use a span if it fits: a masked store of a whole vector would reach into the next cache line and stall on the
-       streaming store to that line. */
+    /* Use a span if it fits: a masked store of a whole vector would touch the next line, and stall if embed_streamed()
+       streams that one. */
     if (SPAN_LEN < VEC_LEN && wide == 1 && at + SPAN_BYTES <= bytes) {
         const struct embed_from f = embed_at(from, at);
         span_store(out + at,
@@ -136,8 +136,8 @@ VEC_INLINE void embed_cached(struct embed_from from, unsigned char *out, size_t 
 }
 
 /*
- * Cache lines of the output that rows share. The tail of the first row is kept here until the next row completes
- * the line. A complete line is streamed EMBED_HELD_LINES - 1 lines later. Streaming it at once would reload it with
+ * Cache lines of the output that rows share. The tail of a row is kept here until later rows complete the
+ * line. A complete line is streamed EMBED_HELD_LINES - 1 lines later. Streaming it at once would reload it with
  * wider vectors than it was stored with, so store forwarding would fail: the load would wait for those stores, and so
  * for all earlier streaming stores, to reach memory. The delay cuts the time to 0.75x for rows of 288 bytes (Zen 4).
  */
@@ -168,9 +168,9 @@ VEC_INLINE void embed_release(struct embed_held *held)
 
 /*
  * Writes the whole cache lines of `out` with streaming stores. A row's tail that only partly fills a cache line is held
- * until the next row completes the line. If a row starts in mid-line and that line isn't held, its columns up
- * to the next line use ordinary stores. Mixing both kinds of stores in a line costs as much as both. Interleaving its
- * streaming stores with stores elsewhere takes up to 1.4x as long.
+ * until later rows complete the line. If a row starts in mid-line and that line isn't held, its columns up
+ * to the next line use ordinary stores. A line written with both kinds of stores costs as much as one
+ * line of each. Writing a line takes up to 1.4x as long if stores elsewhere come between its streaming stores.
  */
 VEC_INLINE void embed_streamed(struct embed_from from, unsigned char *out, size_t columns, float scale,
                                struct embed_terms terms, struct embed_held *held, struct embed_ahead ahead)

@@ -107,7 +107,7 @@ static void label_of(const struct generator *g, size_t decade, char label[LABEL_
     snprintf(label, LABEL_BYTES, low < high ? "%.0f-%.0f" : "%.0f", low, high);
 }
 
-/* Prints the mean, the maximum and its location, with a field width for printf. */
+/* Prints the mean, the maximum and its location. `width` is the location's field width for printf. */
 static void print_distances(const struct distances *distances, size_t entries, int width)
 {
     char place[LABEL_BYTES];
@@ -155,7 +155,7 @@ static void print_heading(const struct generator *g)
     append(text, sizeof text, "\nrows      ");
     describe_positions(g, text);
     printf("%s\ncolumns   %zu\ndistance  |first - second|, and in float32 ULP of first\n", text, g->columns);
-    /* If the formulas differ, so do the tables, by more than rounding. Spacing dim has shift 0. */
+    /* If the formulas differ, so do the tables, by more than rounding. */
     if (options->inv_freq == NULL && (first->spacing != second->spacing || first->shift != second->shift)) {
         *text = '\0';
         describe_spacing(first, text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Describes tables. Parameters that have no effect or their default value are omitted.
+ * Describes tables. Omits parameters without effect, and an amplitude of 1.
  */
 #include "table/describe.h"
 

@@ -94,7 +94,8 @@ static int read_padded(struct call *call, PyObject *padded)
         length = longest_sequence(&call->more.offsets);
     else if (option_uint64(padded, "padded", &length) < 0)
         return -1;
-    /* To the library, length 0 means a packed output. The two are the same only if there are no tokens. */
+    /* To the library, length 0 means a packed output. That equals a padded output of length 0 if there are no tokens.
+     */
     if (length > PY_SSIZE_T_MAX || (length == 0 && call->batch.length > 0))
         return raise_error(PyExc_ValueError, "padded is %llu, but the sequences have %zu tokens",
                            (unsigned long long)length, call->batch.length);
@@ -271,8 +272,8 @@ static void raise_of_call(const struct call *call, const struct layer_facts *lay
     raise_call(status, fault, call->batch.length, call->batch.padded_length > 0);
 }
 
-/* Releases the GIL for a long call and fills in its executor. A call with pooling reads a row per token, so the rows
-   count too. */
+/* Releases the GIL for a long call and fills in its executor. With pooling, the rows read
+   count as well, one per token. */
 static PyThreadState *release_gil(const struct call *call, const struct layer_facts *layer, inlay_executor *executor,
                                   const inlay_executor **threads)
 {
@@ -282,7 +283,7 @@ static PyThreadState *release_gil(const struct call *call, const struct layer_fa
     return threads_release_gil(output_bytes(call) + bytes, layer->threads, waits, executor, threads);
 }
 
-/* Runs the call. Reads the rows of a mapped file into memory first. */
+/* Runs the call. For a mapped file, first reads the rows of the ids into memory, unless recent calls were fast. */
 static inlay_status forward(const struct call *call, const struct layer_facts *layer, const inlay_executor *threads,
                             inlay_fault *fault)
 {

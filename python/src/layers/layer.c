@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The Layer type: its vectorcall, layers of files, and its methods.
+ * The Layer type: its vectorcall, its methods, and layers made from model files.
  */
 #include "layers/layer.h"
 
@@ -69,9 +69,9 @@ static PyObject *layer_time(PyObject *self, PyObject *args)
     return failed ? NULL : PyFloat_FromDouble(seconds / (double)(calls > 0 ? calls : 1));
 }
 
-/* layer._backward(targets, ids, gradient, ...): adds the gradients of the tables of tokens, positions and segments to
-   `targets`, a tuple of float32 tensors [rows, dim] or None. `out` is the gradient of the output; the other
-   arguments are those of the forward call. */
+/* layer._backward(targets, ids, gradient, ...): adds the gradients of the token, position and segment tables to
+   `targets`, a tuple of three items, each a float32 tensor [rows, dim] or None. `gradient` is that of the output. The
+   other arguments are those of the forward call. */
 static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
@@ -273,7 +273,7 @@ int layer_init(PyObject *module)
         {"dim", T_PYSSIZET, offsetof(struct layer, facts.dim), READONLY, "Columns of the output."},
         {"table", T_OBJECT, offsetof(struct layer, tokens), READONLY, "The Table of tokens."},
         {"start", T_LONGLONG, offsetof(struct layer, facts.start), READONLY,
-         "Default start of calls: 0, or the checkpoint's."},
+         "Default of a call's `start`: 0, or the checkpoint's."},
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct layer, call), READONLY, NULL},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct layer, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},
