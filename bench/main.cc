@@ -28,34 +28,42 @@ struct Group {
 static Summary summary;
 static Choices choices;
 
-static const Contender *find_limit(const Group &group, const std::string &name, std::size_t threads)
+// Returns the limit of that name with the same number of threads, or null.
+static const Contender *find_limit(const Group &group, const std::string &name, const Contender &contender)
 {
     for (const Contender &limit : group.contenders)
-        if (limit.threads == threads && limit.operation->name == name)
+        if (limit.threads == contender.threads && limit.operation->name == name && limits(limit, contender))
             return &limit;
     return nullptr;
 }
 
-// Returns the fastest of the named limits with the same number of threads that took part in all rounds, or null.
+// Returns the fastest of the named limits with the same number of threads that took part in all rounds, or null. A
+// layer's stores are its own choice.
 static const Contender *fastest_limit(const Group &group, const Contender &contender,
                                       const std::vector<std::string> &names)
 {
     const Contender *fastest = nullptr;
     for (const std::string &name : names) {
-        const Contender *limit = find_limit(group, name, contender.threads);
-        const bool counts = limit && limit->seconds.size() == contender.seconds.size() &&
-                            (!contender.stores || limit->operation->stores == contender.stores);
+        const Contender *limit = find_limit(group, name, contender);
+        const bool counts =
+            limit && limit->seconds.size() == contender.seconds.size() &&
+            (!contender.stores || limit->operation->change || limit->operation->stores == contender.stores);
         if (counts && (!fastest || typical(*limit) < typical(*fastest)))
             fastest = limit;
     }
     return fastest;
 }
 
+static std::string limit_name(const Contender &limit)
+{
+    return limit.operation->name + (limit.operation->traits & per_isa ? std::string("_") + limit.isa.name : "");
+}
+
 static std::optional<Ratio> ratio_over(const Contender *limit, const Contender &contender)
 {
     if (!limit)
         return {};
-    return Ratio{limit->operation->name, typical(contender) / typical(*limit)};
+    return Ratio{limit_name(*limit), typical(contender) / typical(*limit)};
 }
 
 // Returns the same contender on one thread.
@@ -71,8 +79,8 @@ static std::string row_name(const Shape &shape, const Contender &contender)
 {
     const std::string operation = contender.operation->name;
     const bool kernel = contender.operation->role == Role::kernel;
-    return (kernel ? operation + "/" + contender.isa.name : "limit/" + operation) + "/" + shape_name(shape) +
-           (contender.threads > 1 ? "_t" + std::to_string(contender.threads) : "");
+    return (kernel ? operation + "/" + contender.isa.name : "limit/" + limit_name(contender)) + "/" +
+           shape_name(shape) + (contender.threads > 1 ? "_t" + std::to_string(contender.threads) : "");
 }
 
 // Sets the ratios of a kernel, and its label to the names of both limits: "copy_nt; streams_nt".
@@ -91,7 +99,7 @@ static void report_ratios(benchmark::State &state, const Group &group, const Con
     if (group.shape.series & (forced | strategic)) {
         std::vector<const Contender *> alternatives;
         for (const std::string &name : contender.operation->limits)
-            if (const Contender *alternative = find_limit(group, name, contender.threads))
+            if (const Contender *alternative = find_limit(group, name, contender))
                 alternatives.push_back(alternative);
         choices.add(group.shape, contender, *limit, alternatives);
     } else if (std::strcmp(contender.isa.name, "scalar") != 0)
@@ -131,8 +139,9 @@ static std::vector<Contender> make_contenders(const Shape &shape)
             for (const Isa &isa : isas()) {
                 if (measured(operation, shape, threads, isa.name))
                     contenders.push_back({&operation, isa, threads});
-                if (operation.role == Role::limit || shape.series & (forced | strategic | cold | warm))
-                    break; // measured once, not per ISA
+                const bool once = operation.role == Role::limit && !(operation.traits & per_isa);
+                if (once || shape.series & (forced | strategic | cold | warm))
+                    break; // not per ISA
             }
     return contenders;
 }

@@ -5,6 +5,7 @@
 #include "limits/loops.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #define TARGET
@@ -59,16 +60,68 @@ WORD static Line broadcast(float x)
     return all;
 }
 
+// Sums in double: lane j adds columns j, j + 16, ...
+struct Sums {
+    double lanes[16];
+};
+
+WORD static Sums zero_sums()
+{
+    return {};
+}
+
+WORD static Sums widen(const Line &x)
+{
+    Sums wide;
+    std::copy_n(x.floats, 16, wide.lanes);
+    return wide;
+}
+
+WORD static Sums add(const Sums &x, const Sums &y)
+{
+    Sums sum;
+    for (std::size_t i = 0; i < 16; i++)
+        sum.lanes[i] = x.lanes[i] + y.lanes[i];
+    return sum;
+}
+
+WORD static Sums add_square(const Sums &sums, const Sums &x)
+{
+    Sums sum;
+    for (std::size_t i = 0; i < 16; i++)
+        sum.lanes[i] = sums.lanes[i] + x.lanes[i] * x.lanes[i];
+    return sum;
+}
+
+WORD static double total(Sums sums)
+{
+    for (std::size_t half = 8; half > 0; half /= 2)
+        for (std::size_t i = 0; i < half; i++)
+            sums.lanes[i] += sums.lanes[i + half];
+    return sums.lanes[0];
+}
+
 #include "limits/loops_body.h"
 
 const LimitLoops limit_loops_plain = {false, move, fill_nt, scale, scale_nt, add_floats, sum};
+
+const LimitLoops &limit_loops_of([[maybe_unused]] const char *isa)
+{
+#if defined __x86_64__
+    if (!std::strcmp(isa, "avx512"))
+        return limit_loops_avx512;
+    if (!std::strcmp(isa, "avx2"))
+        return limit_loops_avx2;
+#endif
+    return limit_loops_plain;
+}
 
 static const LimitLoops &find_loops()
 {
 #if defined __x86_64__
     if (__builtin_cpu_supports("avx512f"))
         return limit_loops_avx512;
-    if (__builtin_cpu_supports("avx2"))
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return limit_loops_avx2;
 #endif
     return limit_loops_plain;

@@ -26,12 +26,15 @@ struct Mode {
     Stores stores;
 };
 
-// The output row and position row of the i-th visited row.
+// The norm of the sums, as the library defines it: statistics in double, application in float32.
+enum class Norm { none, layer, rms };
+
+// The output row of the i-th visited row, and the rows that are added to it.
 struct Place {
-    std::uint32_t position, out;
+    std::uint32_t position, out, segment = 0;
 };
 
-// The rows a loop moves. It reads row ids[i] of the table, with its scales and position row, and writes `dim` floats
+// The rows a loop moves. It reads row ids[i] of the table, with its scales and the rows to add, and writes `dim` floats
 // that depend on all of them. Nothing is dequantized.
 struct BareRows {
     float *out{};
@@ -43,10 +46,18 @@ struct BareRows {
     // Null, or scale_bytes per row of the table.
     const unsigned char *scales{};
     std::size_t scale_bytes{};
-    // Null, or [rows]: the output row, and the row of `positions` to add. Without places, row i goes to row i.
+    // Null, or [rows]: the output row, and the rows of `positions` and `segments` to add. Without places, row i goes to
+    // row i. Segments need positions.
     const Place *places{};
-    const float *positions{};
+    const float *positions{}, *segments{};
+    // A norm needs positions, gamma [dim] and, for LayerNorm, beta [dim]. dim is at most max_normed_dim. Columns after
+    // the last whole line are counted twice.
+    Norm norm{};
+    const float *gamma{}, *beta{};
+    float epsilon{};
 };
+
+constexpr std::size_t max_normed_dim = 4096;
 
 struct LimitLoops {
     bool non_temporal; // true if the loops named nt, and move() on request, use non-temporal stores
@@ -64,6 +75,9 @@ struct LimitLoops {
 
 // Returns the loops for the widest registers of this machine.
 const LimitLoops &limit_loops();
+
+// Returns the loops for the registers of an ISA that this machine supports.
+const LimitLoops &limit_loops_of(const char *isa);
 
 // The loops for one register width.
 extern const LimitLoops limit_loops_plain;

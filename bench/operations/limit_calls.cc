@@ -76,11 +76,12 @@ void add_limits(std::vector<Operation> &all, const std::string &name, unsigned s
                 const Modes &modes, const BareCall &call, Delivery how)
 {
     for (const auto &[suffix, mode] : modes) {
-        const auto move = [call, mode = mode](const Fixture &f, float *out, const inlay_executor *executor) {
+        const auto move = [call, mode = mode, traits](const Fixture &f, float *out, const inlay_executor *executor) {
+            const LimitLoops &loops = traits & per_isa ? limit_loops_of(inlay_isa()) : limit_loops();
             BareRows rows = call(f);
             rows.out = out;
             share(executor, rows.rows,
-                  [&](std::size_t first, std::size_t n) { limit_loops().move(part_of(rows, first, n), mode); });
+                  [&](std::size_t first, std::size_t n) { loops.move(part_of(rows, first, n), mode); });
         };
         const bool runs = limit_loops().non_temporal || mode.stores == Stores::cached;
         const auto run = runs ? deliver(how, move) : Operation::Run();
@@ -107,10 +108,15 @@ static BareRows visited_rows(const Fixture &f, const Visits &visits)
     return rows;
 }
 
+BareRows streams_of(const Fixture &f)
+{
+    return visited_rows(f, f.tiled);
+}
+
 // The output itself, and the position rows that sequences share.
 static BareRows output_streams(const Fixture &f)
 {
-    BareRows rows = visited_rows(f, f.tiled);
+    BareRows rows = streams_of(f);
     rows.table = bytes_of(f.out);
     rows.ids = f.tiled_outputs.data();
     return rows;
@@ -178,9 +184,8 @@ void add_plain_limits(std::vector<Operation> &all)
         all.push_back({Role::limit, name, tokens, traits, passes, {}, {}, deliver(how, copy), {}, Stores::cached});
         add_limits(all, name, tokens, traits, passes, loops, token_rows, how);
     }
-    // Token rows, and the position rows that sequences share.
-    add_limits(all, "streams", tokens, 0, 2, all_modes(), [](const Fixture &f) { return visited_rows(f, f.tiled); });
-    add_limits(all, "add_rows", prompts, 0, 1, cached_modes(), pooled_streams);
+    add_limits(all, "streams", tokens | encoding, 0, 2, all_modes(), streams_of);
+    add_limits(all, "add_rows", prompts | encoding, 0, 1, cached_modes(), pooled_streams);
     // Token rows, each with its own position row.
     add_limits(all, "two_rows", decoding, 0, 2, all_modes(),
                [](const Fixture &f) { return visited_rows(f, f.separate); });

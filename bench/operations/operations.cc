@@ -26,18 +26,6 @@ static void compute_positions(const Fixture &, inlay_layer_spec &spec)
     spec.cached_positions = 0;
 }
 
-// As in BERT.
-static void normalize(const Fixture &f, inlay_layer_spec &spec)
-{
-    spec.sinusoid = nullptr;
-    spec.cached_positions = 0;
-    spec.scale = 1;
-    spec.positions = &f.positions;
-    spec.norm = INLAY_NORM_LAYER;
-    spec.epsilon = 1e-12f;
-    spec.gamma = spec.beta = f.learned; // any row of finite numbers
-}
-
 // As in sentence embeddings without token weights: the mean of each sequence's rows.
 static void pool(const Fixture &, inlay_layer_spec &spec)
 {
@@ -45,6 +33,14 @@ static void pool(const Fixture &, inlay_layer_spec &spec)
     spec.cached_positions = 0;
     spec.scale = 1;
     spec.pooling = INLAY_POOLING_MEAN;
+}
+
+// The same, then normalized to length 1, as in sentence-transformers.
+static void pool_to_unit(const Fixture &f, inlay_layer_spec &spec)
+{
+    pool(f, spec);
+    spec.norm = INLAY_NORM_L2;
+    spec.epsilon = 1e-12f;
 }
 
 static Change store(inlay_stores stores)
@@ -114,7 +110,7 @@ static void add_embed(std::vector<Operation> &all)
 static void add_plain_operations(std::vector<Operation> &all)
 {
     // The loops that copy rows are the limits of every operation that reads token rows and writes as many floats.
-    const auto copies = in_modes("copy", all_modes()), streams = in_modes("streams", all_modes());
+    const auto copies = in_modes("copy", all_modes()), sums = in_modes("add_rows", cached_modes());
     const auto starts = in_modes("two_rows", all_modes());
     const std::vector<std::string> rewrites = {"rewrite", "rewrite_nt"}, fills = {"fill", "fill_nt"};
     auto positions = in_modes("rewrite_positions", all_modes());
@@ -124,8 +120,8 @@ static void add_plain_operations(std::vector<Operation> &all)
     const std::initializer_list<Operation> others = {
         {Role::kernel, "embed_starts", decoding, 0, 2, copies, starts, reuse(embed_starts), change_nothing},
         {Role::kernel, "embed_computed", prompts, computed, 2, copies, {}, reuse(embed), compute_positions},
-        {Role::kernel, "embed_norm", prompts, same_stores, 2, copies, streams, reuse(embed), normalize},
-        {Role::kernel, "embed_pooled", prompts, 0, 1, in_modes("add_rows", cached_modes()), {}, reuse(embed), pool},
+        {Role::kernel, "embed_pooled", prompts, 0, 1, sums, {}, reuse(embed), pool},
+        {Role::kernel, "l2_pooled", encoding, 0, 1, sums, {}, reuse(embed), pool_to_unit},
         {Role::kernel, "gather", prompts | decoding, same_stores, 2, copies, {}, reuse(gather)},
         {Role::kernel, "scale", prompts, 0, 2, rewrites, {}, reuse(scale)},
         {Role::kernel, "add_positions", prompts, 0, 2, rewrites, positions, reuse(add_positions)},
@@ -139,6 +135,7 @@ static std::vector<Operation> make_operations()
     std::vector<Operation> all;
     add_plain_operations(all);
     add_plain_limits(all);
+    add_encoder_operations(all);
     add_compact_operations(all);
     add_small_operations(all);
     add_ngram_operations(all);
@@ -169,6 +166,8 @@ bool measured(const Operation &operation, const Shape &shape, std::size_t thread
         return false;
     if (isa != "scalar" && isa != "portable")
         return true;
+    if (operation.traits & per_isa)
+        return false;
     // scalar and portable aren't meant to be fast (one defines results, the other runs anywhere): a few rows are
     // enough.
     const std::size_t pairs = shape.seq * ((shape.dim + 1) / 2);

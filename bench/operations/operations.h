@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-enum class Role { kernel, limit }; // a kernel has a row per ISA, a limit has one
+enum class Role { kernel, limit }; // a kernel has a row per ISA, a limit has one unless it is per_isa
 enum Trait : unsigned {
     large = 1,         // only for outputs of at least large_bytes
     lone = 2,          // only for batch 1
@@ -25,6 +25,7 @@ enum Trait : unsigned {
     waits = 64,        // waits for a disk, so use wall time
     renews = 128,      // Fixture::layer is new in each sample
     first_calls = 256, // a sample is the first ten calls, timed one by one
+    per_isa = 512,     // a limit of kernels of the same ISA
 };
 
 // Where the output of a call is, and how it is used.
@@ -61,7 +62,7 @@ struct Operation {
     unsigned traits;
     unsigned passes; // bytes moved over bytes of the float32 output; if `hashed`, over bytes read and written
     // The limits of a kernel, by name. `limits` move the same bytes of rows and output; the fastest one is the limit.
-    // `streams` also read positions and scales; empty if there are none.
+    // `streams` also read positions and scales; empty if there are none. A norm's limits also compute it.
     std::vector<std::string> limits, streams;
     // Makes `calls` calls, on one thread if executor is null. Empty if this machine can't run the operation.
     Run run;
@@ -138,6 +139,9 @@ const Modes &modes_of(Delivery how);
 // Returns the names of limit `name` in these modes.
 std::vector<std::string> in_modes(const std::string &name, const Modes &modes);
 
+// Returns the token rows and the position rows that sequences share, in the order of the library.
+BareRows streams_of(const Fixture &fixture);
+
 // Returns the rows of a call for a bare loop to move.
 using BareCall = std::function<BareRows(const Fixture &fixture)>;
 
@@ -147,6 +151,9 @@ void add_limits(std::vector<Operation> &all, const std::string &name, unsigned s
 
 // Appends the limits of operations on float32 tables and on sinusoid tables.
 void add_plain_limits(std::vector<Operation> &all);
+
+// Appends the layers of encoders, and their limits.
+void add_encoder_operations(std::vector<Operation> &all);
 
 // Appends the layer with tables of each quantized type, and its limits.
 void add_compact_operations(std::vector<Operation> &all);
@@ -172,6 +179,9 @@ constexpr std::size_t scalar_pairs = 4096;
 
 // True if an operation is measured on a shape with that number of threads and that ISA.
 bool measured(const Operation &operation, const Shape &shape, std::size_t threads, const std::string &isa);
+
+// Fixes the stores by the size of the output, for layers that are compared with each other.
+void store_alike(const Fixture &fixture, inlay_layer_spec &spec);
 
 // Calls Fixture::layer.
 void embed(const Fixture &fixture, float *out, const inlay_executor *executor);

@@ -18,7 +18,7 @@ static constexpr struct {
     {"l2_blocks", INLAY_PREFETCH_L2_BLOCKS, false},
 };
 
-static void store_alike(const Fixture &f, inlay_layer_spec &spec)
+void store_alike(const Fixture &f, inlay_layer_spec &spec)
 {
     const bool large = f.rows * f.row_bytes > inlay_tuning_default().stream_bytes;
     spec.stores = large ? INLAY_STORES_STREAMED : INLAY_STORES_CACHED;

@@ -40,6 +40,7 @@ bool TableReporter::ReportContext(const Context &)
         "GB/s: (bytes read from the table or from x + bytes written) / median; for sinusoids and fills: bytes written\n"
         "over limit: median over that of the named limit, the fastest bare loop that moves the same bytes of rows and "
         "output\n"
+        "            norms: and computes the norm; segments, position_ids and padding_aware: the plain layer\n"
         "over streams: median over that of the named loop, the fastest that also reads the positions and scales\n"
         "speed-up: one thread over several; with several threads all ratios are of the fastest rounds, in wall time\n"
         "shapes: b batch, s seq, d dim, v vocab; r rows of a table of sinusoids; at: bytes past a page; t threads\n");

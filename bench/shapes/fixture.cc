@@ -30,7 +30,7 @@ static float *fill(Pages<float> &pages, std::size_t n, std::size_t offset, PageS
 // INLAY_CACHED_POSITIONS_DEFAULT.
 static std::size_t cached_positions(const Shape &shape)
 {
-    return shape.series == decoding ? 4096 : shape.seq;
+    return shape.series == decoding ? 4096 : shape.seq + (shape.series == encoding ? first_position : 0);
 }
 
 Layer Fixture::make_layer(const Change &change) const
@@ -92,11 +92,18 @@ void Fixture::prepare_tokens()
     table = fill(table_pages_, shape.vocab * shape.dim, shape.offset, shape.pages);
     tokens = inlay_table_f32(table, shape.vocab, shape.dim);
     const std::size_t cached = cached_positions(shape);
-    learned = fill(learned_pages_, cached * shape.dim, 0, shape.pages);
+    static constexpr std::size_t segment_types = 2;
+    learned = fill(learned_pages_, (cached + segment_types) * shape.dim, 0, shape.pages);
     positions = inlay_table_f32(learned, cached, shape.dim);
+    segments = inlay_table_f32(learned + cached * shape.dim, segment_types, shape.dim);
 
-    take_ids(make_ids(shape.ids, shape.vocab, rows), huge_pages);
-    const std::int64_t start = shape.series == decoding ? static_cast<std::int64_t>(cached) / 3 : 0;
+    std::vector<std::int32_t> made = make_ids(shape.ids, shape.vocab, rows);
+    if (shape.series == encoding)
+        prepare_encoding(made);
+    take_ids(made, huge_pages);
+    const std::int64_t start = shape.series == decoding   ? static_cast<std::int64_t>(cached) / 3
+                               : shape.series == encoding ? first_position
+                                                          : 0;
     batch = inlay_batch_i32(ids, shape.batch, shape.seq, start);
     std::mt19937 engine; // default seed: the same starts in every run
     std::uniform_int_distribution<std::int64_t> any_start(0, static_cast<std::int64_t>(cached - shape.seq));
@@ -112,6 +119,17 @@ void Fixture::prepare_tokens()
             prepare_quantized(static_cast<inlay_element_type>(type));
 }
 
+void Fixture::prepare_encoding(std::vector<std::int32_t> &made)
+{
+    for (std::size_t i = 0; i < rows; i++) {
+        const std::size_t position = i % shape.seq;
+        position_ids.push_back(static_cast<std::int32_t>(position) + first_position);
+        segment_ids.push_back(position < shape.seq / 2 ? 0 : 1);
+        if (position >= shape.seq - shape.seq / 8)
+            made[i] = padding_id;
+    }
+}
+
 void Fixture::prepare_visits()
 {
     static constexpr std::size_t tile_bytes = 16 << 10; // of position rows, half of the smallest L1
@@ -122,7 +140,9 @@ void Fixture::prepare_visits()
                 const std::size_t token = b * shape.seq + s, position = static_cast<std::size_t>(batch.start) + s;
                 tiled.ids.push_back(ids[token]);
                 tiled_outputs.push_back(static_cast<std::int32_t>(token));
-                tiled.places.push_back({static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(token)});
+                const std::uint32_t segment = s < shape.seq / 2 ? 0 : 1;
+                tiled.places.push_back(
+                    {static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(token), segment});
             }
     pooled.ids.assign(ids, ids + rows);
     for (std::size_t i = 0; i < rows; i++) {

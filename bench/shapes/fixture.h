@@ -40,6 +40,8 @@ struct Quantized {
     Pages<unsigned char> data, scales, zeros;
 };
 
+constexpr std::int32_t padding_id = 1, first_position = 2; // of an encoder, as in RoBERTa
+
 struct Fixture;
 
 // Changes the spec of the default layer.
@@ -65,8 +67,13 @@ struct Fixture {
     inlay_table tokens{};           // view of table
     const float *learned{};         // [cached positions, dim], learned positions
     inlay_table positions{};        // view of learned
-    inlay_batch batch{};            // the ids, from position 0; for a decoder, from a cached position
+    inlay_table segments{};         // [2, dim], after the learned positions
+    inlay_batch batch{};            // the ids, from position 0; for a decoder, from a cached position; for an encoder,
+                                    // from first_position
     inlay_batch different_starts{}; // for a decoder: the same ids, each sequence at a different position
+
+    // For an encoder, [rows]: the same positions, and 0 or 1 for the halves of a sequence. Its last eighth is padding.
+    std::vector<std::int32_t> position_ids, segment_ids;
 
     // The layer of the contender that is running. Each contender has its own, tuned only by its calls.
     mutable inlay_layer *layer{};
@@ -98,6 +105,7 @@ struct Fixture {
     void take_ids(const std::vector<std::int32_t> &made, PageSize size);
     void prepare_tokens();
     void prepare_visits();
+    void prepare_encoding(std::vector<std::int32_t> &made);
     void prepare_small();
     void prepare_quantized(inlay_element_type type);
 

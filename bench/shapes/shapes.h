@@ -28,6 +28,7 @@ enum Series : unsigned {
     strategic = 512, // prompts: layers with fixed prefetch strategies, and self-tuning layers
     cold = 1024,     // random rows of a file on disk
     warm = 2048,     // the same file in memory
+    encoding = 4096, // tokens of BERT-like encoders: learned positions, segments, norms
 };
 
 enum Threads : bool { one_thread = false, more_threads = true }; // also measured on 2, and on all cores
@@ -109,6 +110,13 @@ constexpr Shape default_shapes[] = {
     {forced, 10, 1024, 2048, 32000, 0, more_threads},
     {forced, 8, 2048, 1536, 32000, 0, more_threads},
     {forced, 6, 3000, 2560, 20000, 0, more_threads},
+    // Encoders: a query, a passage, batches in L2, L3 and memory.
+    {encoding, 1, 16, 384, 30522},
+    {encoding, 1, 128, 768, 30522, 0, more_threads},
+    {encoding, 1, 512, 384, 30522},
+    {encoding, 8, 128, 768, 30522, 0, more_threads},
+    {encoding, 32, 128, 768, 30522},
+    {encoding, 32, 512, 768, 30522, 0, more_threads},
     // Tables with fewer bits than float32, outputs of 32 MiB or more.
     {compact, 32, 512, 512, 50000},
     {compact, 32, 512, 1024, 32000},

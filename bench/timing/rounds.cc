@@ -101,6 +101,11 @@ static Entry prepare(const Fixture &fixture, Contender &contender)
     return {&contender, calls_for(warm_up_seconds, one, warm_up_calls), calls_for(sample_seconds, one, 1)};
 }
 
+bool limits(const Contender &limit, const Contender &kernel)
+{
+    return !(limit.operation->traits & per_isa) || limit.isa.kernels == kernel.isa.kernels;
+}
+
 // True if `names` contains the operation.
 static bool lists(const std::vector<std::string> &names, const Operation &limit)
 {
@@ -111,7 +116,7 @@ static bool needs(const Contender &wanted, const Contender &other)
 {
     const Operation &kernel = *wanted.operation;
     if (lists(kernel.limits, *other.operation) || lists(kernel.streams, *other.operation))
-        return other.threads == wanted.threads || other.threads == 1;
+        return limits(other, wanted) && (other.threads == wanted.threads || other.threads == 1);
     return other.threads == 1 && other.operation == &kernel && other.isa.kernels == wanted.isa.kernels;
 }
 
@@ -161,8 +166,8 @@ static double fastest_of(const std::vector<std::string> &names, const Contender 
 {
     double fastest = minimum(like.seconds);
     for (const Contender &other : all)
-        if (other.threads == like.threads && !other.seconds.empty() && lists(names, *other.operation) &&
-            other.operation->stores == like.operation->stores)
+        if (other.threads == like.threads && other.isa.kernels == like.isa.kernels && !other.seconds.empty() &&
+            lists(names, *other.operation) && other.operation->stores == like.operation->stores)
             fastest = std::min(fastest, minimum(other.seconds));
     return fastest;
 }

@@ -21,7 +21,7 @@ const std::vector<Isa> &isas();
 
 struct Contender {
     const Operation *operation;
-    Isa isa;                        // in use while it runs; for a limit, the best one
+    Isa isa;                        // in use while it runs; for most limits, the best one
     std::size_t threads;            // one of thread_counts()
     bool wanted = false;            // selected by the filter; contenders that its ratios need are measured in any case
     bool reported = false;          // since it was last measured
@@ -30,6 +30,9 @@ struct Contender {
     std::vector<double> wall{};     // the same in wall time, for speed-ups
     std::vector<double> slowest{};  // the slowest of the first calls, one per round
 };
+
+// True if a limit that a kernel names is for the kernel's ISA.
+bool limits(const Contender &limit, const Contender &kernel);
 
 // Limits that are much slower than others of the same kernel after two rounds are not measured in later ones.
 //

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 //
-// What the benchmark computes of its samples, the ids that it makes, and its open loop under an invented clock.
+// What the benchmark computes of its samples, the ids that it makes, its bare loops with a norm, and its open loop
+// under an invented clock.
+#include "limits/loops.h"
 #include "serve/open_loop.h"
 #include "shapes/ids.h"
 #include "timing/statistics.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <inlay/inlay.h>
 
 namespace
 {
@@ -71,6 +75,97 @@ void test_ids()
     }
 }
 
+// A small encoder: 7 rows, so that a group of rows between sum and norm is not full.
+constexpr std::size_t encoder_dim = 96, encoder_rows = 7;
+
+struct Encoder {
+    alignas(64) float table[5 * encoder_dim], positions[encoder_rows * encoder_dim], segments[2 * encoder_dim];
+    alignas(64) float gamma[encoder_dim], beta[encoder_dim];
+    const std::int32_t ids[encoder_rows] = {4, 0, 2, 2, 1, 3, 0}, segment_ids[encoder_rows] = {0, 0, 1, 0, 1, 1, 1};
+
+    Encoder()
+    {
+        const auto fill = [](float *x, std::size_t n, float frequency) {
+            for (std::size_t i = 0; i < n; i++)
+                x[i] = std::sin(frequency * static_cast<float>(i)) + 0.5f;
+        };
+        fill(table, std::size(table), 1.7f);
+        fill(positions, std::size(positions), 0.9f);
+        fill(segments, std::size(segments), 2.3f);
+        fill(gamma, encoder_dim, 0.3f);
+        fill(beta, encoder_dim, 3.1f);
+    }
+
+    void embed(Norm norm, bool segmented, float *out) const
+    {
+        const inlay_table tokens = inlay_table_f32(table, 5, encoder_dim);
+        const inlay_table rows = inlay_table_f32(positions, encoder_rows, encoder_dim);
+        const inlay_table types = inlay_table_f32(segments, 2, encoder_dim);
+        inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+        inlay_batch batch = inlay_batch_i32(ids, 1, encoder_rows, 0);
+        spec.positions = &rows;
+        if (segmented) {
+            spec.segments = &types;
+            batch.segment_ids = segment_ids;
+            batch.segment_id_type = INLAY_ID_I32;
+        }
+        spec.norm = norm == Norm::layer ? INLAY_NORM_LAYER : norm == Norm::rms ? INLAY_NORM_RMS : INLAY_NORM_NONE;
+        spec.gamma = norm == Norm::none ? nullptr : gamma;
+        spec.beta = norm == Norm::layer ? beta : nullptr;
+        spec.epsilon = 1e-3f;
+        inlay_layer *layer;
+        expect(inlay_layer_create(&spec, nullptr, &layer) == INLAY_OK, "the encoder has a layer");
+        expect(inlay_forward(layer, &batch, out, encoder_dim * sizeof *out, nullptr, nullptr) == INLAY_OK, "it runs");
+        inlay_layer_destroy(layer);
+    }
+
+    // Returns the same for a bare loop.
+    BareRows bare(Norm norm, bool segmented, const Place *places, float *out) const
+    {
+        BareRows bare = {out,
+                         encoder_dim,
+                         encoder_rows,
+                         ids,
+                         reinterpret_cast<const unsigned char *>(table),
+                         encoder_dim * sizeof *out};
+        bare.places = places;
+        bare.positions = positions;
+        bare.segments = segmented ? segments : nullptr;
+        bare.norm = norm;
+        bare.gamma = gamma;
+        bare.beta = beta;
+        bare.epsilon = 1e-3f;
+        return bare;
+    }
+};
+
+// The limits of encoders compute the same floats as the library, in every mode.
+void test_bare_loops()
+{
+    static const Encoder encoder;
+    alignas(64) float expected[encoder_rows * encoder_dim], out[encoder_rows * encoder_dim];
+    Place places[encoder_rows];
+    for (std::uint32_t i = 0; i < encoder_rows; i++)
+        places[i] = {i, i, static_cast<std::uint32_t>(encoder.segment_ids[i])};
+    const Prefetch prefetches[] = {Prefetch::none, Prefetch::t0_line_ahead, Prefetch::t1_line_ahead, Prefetch::t1_ahead,
+                                   Prefetch::t1_blocks};
+    int runs;
+    for (std::size_t isa = 0; const char *name = inlay_isa_at(isa, &runs); isa++)
+        for (const Norm norm : {Norm::none, Norm::layer, Norm::rms})
+            for (const bool segmented : {false, true}) {
+                if (!runs || (norm == Norm::rms && segmented))
+                    continue;
+                encoder.embed(norm, segmented, expected);
+                for (const Prefetch prefetch : prefetches)
+                    for (const Stores stores : {Stores::cached, Stores::non_temporal}) {
+                        std::fill(std::begin(out), std::end(out), 0.0f);
+                        limit_loops_of(name).move(encoder.bare(norm, segmented, places, out), {prefetch, 2, stores});
+                        expect(std::equal(std::begin(out), std::end(out), expected),
+                               "a bare loop computes what the layer does");
+                    }
+            }
+}
+
 void test_open_loop()
 {
     const auto requests = requests_of({0.5, 2}, 2);
@@ -96,6 +191,7 @@ int main()
     test_statistics();
     test_equal_sizes();
     test_ids();
+    test_bare_loops();
     test_open_loop();
     std::puts("bench: all good");
 }
