@@ -108,16 +108,21 @@ class PyTorch:
         def layer(ids, table, positions):
             return embedding(ids, table) * scale + positions
 
-        def layer_into(out, ids, table, positions):
-            out.copy_(embedding(ids, table) * scale + positions)
+        yield from self.compile(layer, fixture, ids, table, positions)
+
+    def compile(self, layer, fixture, *inputs):
+        """Yields layer(*inputs), compiled."""
+        torch = self.torch
+
+        def layer_into(out, *inputs):
+            out.copy_(layer(*inputs))
 
         torch._dynamo.reset()  # compile each shape as the only one
         call = torch.compile(layer, dynamic=False, fullgraph=True)
         call_into = torch.compile(layer_into, dynamic=False, fullgraph=True)
-        yield Contender(self.compiled, ALLOCATED, functools.partial(call, ids, table, positions), array)
-        yield Contender(
-            self.compiled, REUSED, functools.partial(call_into, out, ids, table, positions), lambda none: fixture.out
-        )
+        out = torch.from_numpy(fixture.out)
+        yield Contender(self.compiled, ALLOCATED, functools.partial(call, *inputs), torch.Tensor.numpy)
+        yield Contender(self.compiled, REUSED, functools.partial(call_into, out, *inputs), lambda none: fixture.out)
 
 
 class OnnxRuntime:
@@ -142,29 +147,36 @@ class OnnxRuntime:
         self.options.log_severity_level = 3
         self.version = f"ONNX Runtime {onnxruntime.__version__}"
 
-    def _model(self, fixture):
-        """Table and positions are inputs, so they stay in the fixture's memory."""
+    def model(self, fixture):
+        """Returns the nodes, the initializers and the inputs. Table and positions are inputs, so they stay in the
+        fixture's memory."""
         make, types = self.onnx.helper, self.onnx.TensorProto
         nodes = [
             make.make_node("Gather", ["table", "ids"], ["rows"], axis=0),
             make.make_node("Mul", ["rows", "scale"], ["scaled"]),
             make.make_node("Add", ["scaled", "positions"], ["out"]),
         ]
-        inputs = [
-            make.make_tensor_value_info("table", types.FLOAT, fixture.table.shape),
-            make.make_tensor_value_info("ids", types.INT64, fixture.ids.shape),
-            make.make_tensor_value_info("positions", types.FLOAT, fixture.positions.shape),
-        ]
-        outputs = [make.make_tensor_value_info("out", types.FLOAT, fixture.shape.output)]
         scale = make.make_tensor("scale", types.FLOAT, [], [float(fixture.scale)])
-        graph = make.make_graph(nodes, "layer", inputs, outputs, [scale])
-        return make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8).SerializeToString()
+        return nodes, [scale], {"table": fixture.table, "ids": fixture.ids, "positions": fixture.positions}
+
+    def _serialized(self, fixture, nodes, initializers, given):
+        make = self.onnx.helper
+        inputs = [
+            make.make_tensor_value_info(name, make.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+            for name, x in given.items()
+        ]
+        outputs = [make.make_tensor_value_info("out", self.onnx.TensorProto.FLOAT, fixture.shape.output)]
+        graph = make.make_graph(nodes, "layer", inputs, outputs, initializers)
+        domains = [make.make_opsetid("", 17), make.make_opsetid("com.microsoft", 1)]
+        return make.make_model(graph, opset_imports=domains, ir_version=8).SerializeToString()
 
     def contenders(self, fixture):
-        def session():
-            return self.runtime.InferenceSession(self._model(fixture), self.options, providers=["CPUExecutionProvider"])
+        nodes, initializers, given = self.model(fixture)
+        model = self._serialized(fixture, nodes, initializers, given)
 
-        given = {"table": fixture.table, "ids": fixture.ids, "positions": fixture.positions}
+        def session():
+            return self.runtime.InferenceSession(model, self.options, providers=["CPUExecutionProvider"])
+
         bound = session()
         binding = bound.io_binding()
         for name, x in given.items():
@@ -205,19 +217,23 @@ class Jax:
         def layer(ids, table, positions):
             return table.at[ids].get(mode="promise_in_bounds") * scale + positions
 
-        def layer_into(last, ids, table, positions):
-            return layer(ids, table, positions)
+        yield from self.jit(layer, fixture, ids, table, positions)
+
+    def jit(self, layer, fixture, *inputs):
+        """Yields layer(*inputs), compiled."""
+        jax = self.jax
+
+        def layer_into(last, *inputs):
+            return layer(*inputs)
 
         new = jax.jit(layer)
-        yield Contender(
-            self.plain, ALLOCATED, lambda: new(ids, table, positions).block_until_ready(), numpy.asarray
-        )
+        yield Contender(self.plain, ALLOCATED, lambda: new(*inputs).block_until_ready(), numpy.asarray)
         into = jax.jit(layer_into, donate_argnums=0, keep_unused=True)
         last = [jax.numpy.zeros(fixture.shape.output, "float32")]
         where = last[0].unsafe_buffer_pointer()
 
         def reused():
-            last[0] = into(last[0], ids, table, positions).block_until_ready()
+            last[0] = into(last[0], *inputs).block_until_ready()
             return last[0]
 
         if reused().unsafe_buffer_pointer() == where:

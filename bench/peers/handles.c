@@ -41,14 +41,38 @@ INLAY_API inlay_layer *peers_learned_layer(const void *table, size_t vocab, size
     return create(table, vocab, dim, NULL, &rows, 0);
 }
 
+/* Returns the layer of an encoder, with learned positions [seq, dim], segments [2, dim] and LayerNorm, or null on
+   failure. */
+INLAY_API inlay_layer *peers_encoder_layer(const void *table, size_t vocab, size_t dim, const void *positions,
+                                           size_t seq, const void *segments, const void *gamma, const void *beta,
+                                           float epsilon)
+{
+    inlay_table tokens = inlay_table_f32(table, vocab, dim), rows = inlay_table_f32(positions, seq, dim);
+    inlay_table types = inlay_table_f32(segments, 2, dim);
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.positions = &rows;
+    spec.segments = &types;
+    spec.segments_first = 1;
+    spec.norm = INLAY_NORM_LAYER;
+    spec.gamma = gamma;
+    spec.beta = beta;
+    spec.epsilon = epsilon;
+    inlay_layer *layer;
+    return inlay_layer_create(&spec, NULL, &layer) == INLAY_OK ? layer : NULL;
+}
+
 INLAY_API size_t peers_batch_bytes(void)
 {
     return sizeof(inlay_batch);
 }
 
-INLAY_API void peers_batch(inlay_batch *batch, const int64_t *ids, size_t sequences, size_t length)
+/* `segment_ids` may be null. */
+INLAY_API void peers_batch(inlay_batch *batch, const int64_t *ids, const int64_t *segment_ids, size_t sequences,
+                           size_t length)
 {
     *batch = inlay_batch_i64(ids, sequences, length, 0);
+    batch->segment_ids = segment_ids;
+    batch->segment_id_type = segment_ids ? INLAY_ID_I64 : (inlay_id_type)0;
 }
 
 static void run(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)

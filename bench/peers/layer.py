@@ -21,8 +21,9 @@ SIGNATURES = {
     "peers_sinusoid": (POINTER, SIZE),
     "peers_sinusoid_layer": (POINTER, POINTER, SIZE, SIZE, POINTER, SIZE),
     "peers_learned_layer": (POINTER, POINTER, SIZE, SIZE, POINTER, SIZE),
+    "peers_encoder_layer": (POINTER, POINTER, SIZE, SIZE, POINTER, SIZE, POINTER, POINTER, POINTER, ctypes.c_float),
     "peers_batch_bytes": (SIZE,),
-    "peers_batch": (None, POINTER, POINTER, SIZE, SIZE),
+    "peers_batch": (None, POINTER, POINTER, POINTER, SIZE, SIZE),
     "peers_executor": (POINTER, SIZE),
     "peers_read": (ctypes.c_uint32, POINTER, SIZE, SIZE),
     "peers_repeat": (None, SIZE, POINTER, POINTER, POINTER, SIZE, POINTER, SIZE),
@@ -69,15 +70,16 @@ class Inlay:
         learned = self._peers_learned_layer(table, shape.vocab, shape.dim, positions, shape.seq)
         yield self.learned, self._keep(destroy, learned)
 
-    def _batch(self, ids, sequences, length):
+    def _batch(self, ids, segment_ids, sequences, length):
         batch = ctypes.create_string_buffer(self._peers_batch_bytes())
-        self._peers_batch(batch, ids, sequences, length)
+        self._peers_batch(batch, ids, segment_ids, sequences, length)
         return ctypes.cast(batch, POINTER)  # keeps the buffer alive
 
     def contenders(self, fixture):
-        """Yields two contenders per mode. Arguments are ctypes objects, so a call converts nothing."""
+        """Yields a contender per layer and mode. Arguments are ctypes objects, so a call converts nothing."""
         shape, stride = fixture.shape, SIZE(4 * fixture.shape.dim)
-        batch = self._batch(fixture.ids.ctypes.data, shape.batch, shape.seq)
+        segment_ids = None if fixture.segment_ids is None else fixture.segment_ids.ctypes.data
+        batch = self._batch(fixture.ids.ctypes.data, segment_ids, shape.batch, shape.seq)
         forward, executor = self._inlay_forward, self._executor
         size, empty, float32 = shape.output, numpy.empty, numpy.dtype("float32")
         memory = (ctypes.c_char * shape.output_bytes).from_buffer  # faster than out.ctypes.data
@@ -104,7 +106,7 @@ class Inlay:
                     name, USED, functools.partial(call, read), lambda none: fixture.out, calls, read=read > 0
                 )
         # A ctypes call with no sequences: its time is the overhead of ctypes.
-        self.without_work = functools.partial(forward, layer, self._batch(None, 0, 1), POINTER(), stride, None, None)
+        self.without_work = functools.partial(forward, layer, self._batch(None, None, 0, 1), POINTER(), stride, None, None)
 
     def reading(self, contender, output_bytes):
         """Returns the contender with its output read once after each call, by the same compiled loop for all

@@ -158,6 +158,8 @@ def calls_of(family, rows):
 class Fixture:
     """One shape. `ids`, `histories` and `row_ids` have an entry per call; step() returns the index of the next one."""
 
+    own_tolerance = 0  # of inlay
+
     def __init__(self, shape):
         self.shape = shape
         self.scale = SCALE if shape.type == "e4m3" else 1.0

@@ -144,6 +144,9 @@ def matrix(rows, mode):
         )
 
 
+EVERYWHERE = ("every peer, everywhere", 1, lambda r: True)
+
+
 def layer_goals(torch):
     """The project's goals for the layer: description, how many times faster, which rows."""
     eager, module = torch.plain, torch.module
@@ -155,7 +158,7 @@ def layer_goals(torch):
         ("peers that do not fuse, 32 MiB and more", 2, lambda r: not r["fused"] and r["output_bytes"] >= LARGE),
         ("peers that fuse, 32 MiB and more", 1.1, lambda r: r["fused"] and r["output_bytes"] >= LARGE),
         ("every peer, new outputs of 32 MiB and more", 2, lambda r: r["outputs"] == NEW and r["output_bytes"] >= LARGE),
-        ("every peer, everywhere", 1, lambda r: True),
+        EVERYWHERE,
     ]
 
 

@@ -10,6 +10,7 @@ import collections
 import importlib.util
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -284,12 +285,32 @@ def test_lookup_outputs():
         assert fixture.difference(fixture.out) == numpy.inf, "what is not written is wrong"
 
 
+def test_encoder_outputs():
+    """The definition agrees with LayerNorm by hand, and a small difference is detected."""
+    import encoders
+    import fixture
+    import numpy
+
+    made = encoders.Fixture(fixture.Shape(2, 6, 32, 40))
+    right = numpy.stack([made.expected(i) for i in range(2)]).astype(numpy.float32)
+    row = [float(x) for x in made.table[made.ids[1, 4]] + made.segments[1] + made.positions[4]]
+    mean, factor = statistics.fmean(row), (statistics.pvariance(row) + 1e-12) ** -0.5
+    by_hand = [(x - mean) * factor * g + b for x, g, b in zip(row, made.gamma.tolist(), made.beta.tolist())]
+    assert numpy.allclose(right[1, 4], by_hand, rtol=0, atol=1e-6), right[1, 4] - by_hand
+    assert made.difference(right) <= made.own_tolerance < made.tolerance
+    right[1, 4, 31] += 2 * made.tolerance
+    assert made.difference(right) > made.tolerance
+    made.clear()
+    assert made.difference(made.out) == numpy.inf
+
+
 def test_peers():
     if importlib.util.find_spec("numpy") is None:
         return "peers were not tested: NumPy is not installed"
     test_peer_rows()
     test_lookup_definition()
     test_lookup_outputs()
+    test_encoder_outputs()
     return "peers too"
 
 
