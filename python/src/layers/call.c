@@ -54,9 +54,10 @@ static int read_ids(struct view *view, PyObject *array, const char *what, const 
         return 0;
     if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_broadcast(view, what, ids->dims, ids->shape) < 0)
         return -1;
-    *type = view_ids(view, what);
+    const inlay_id_type found = view_ids(view, what);
     *data = view->data;
-    return *type != 0 ? 0 : -1;
+    *type = view->data != NULL ? found : (inlay_id_type)0; /* empty tensors have no address */
+    return found != 0 ? 0 : -1;
 }
 
 static int read_weights(struct call *call, PyObject *array)
