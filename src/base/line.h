@@ -10,6 +10,12 @@
 
 enum { INLAY_CACHE_LINE = 64 };
 
+/* Returns the first address from `at` on that begins a cache line. */
+static inline unsigned char *inlay_next_line(unsigned char *at)
+{
+    return at + (INLAY_CACHE_LINE - (uintptr_t)at % INLAY_CACHE_LINE) % INLAY_CACHE_LINE;
+}
+
 /* Prefetches the line at an address, which need not be readable: to L1 if it is used soon, else to L2, which allows
    more outstanding requests to memory. */
 static inline void inlay_prefetch_line(const unsigned char *at, bool near)

@@ -3,13 +3,10 @@
  * Creating and destroying layers.
  */
 #include "base/environment.h"
-#include "base/fpenv.h"
 #include "base/line.h"
 #include "base/memory.h"
-#include "base/minmax.h"
-#include "dispatch/dispatch.h"
 #include "layer/validate.h"
-#include "positions/generator.h"
+#include "positions/rows.h"
 
 /* Returns the fields of a view that this version has; the rest was checked to be zero. */
 static inlay_table known_part(const inlay_table *table)
@@ -17,35 +14,6 @@ static inlay_table known_part(const inlay_table *table)
     inlay_table known = *table;
     known.size = sizeof known;
     return known;
-}
-
-/* Returns the number of rows of the sinusoid to cache. */
-static size_t cached_rows(const inlay_layer_spec *spec)
-{
-    const size_t default_rows = 4096, default_floats = ((size_t)64 << 20) / sizeof(float);
-    if (spec->sinusoid == NULL)
-        return 0;
-    if (spec->cached_positions != INLAY_CACHED_POSITIONS_DEFAULT)
-        return spec->cached_positions < INLAY_POSITION_LIMIT ? spec->cached_positions : (size_t)INLAY_POSITION_LIMIT;
-    return inlay_min(default_floats / spec->sinusoid->dim, default_rows);
-}
-
-/* Returns the start of a layer's cached rows, aligned to a cache line: rows of whole lines then don't straddle any. */
-static unsigned char *cached_begin(inlay_layer *layer)
-{
-    unsigned char *end = (unsigned char *)(layer + 1);
-    return end + (INLAY_CACHE_LINE - (uintptr_t)end % INLAY_CACHE_LINE) % INLAY_CACHE_LINE;
-}
-
-/* Computes the cached rows of a layer's sinusoid. Not inlined: it runs kernels in the guarded environment. */
-static __attribute__((noinline)) void fill_cache(const inlay_layer *layer, size_t rows, unsigned char *cache)
-{
-    const struct inlay_kernels *kernels = inlay_dispatch();
-    const struct inlay_positions first = {.first = 0};
-    struct inlay_fpenv host = inlay_fpenv_enter();
-    inlay_sinusoid_fill(kernels, layer->spec.sinusoid, first, rows, INLAY_F32, cache, layer->positions.stride_bytes,
-                        false);
-    inlay_fpenv_leave(host);
 }
 
 static bool self_tunes(const inlay_layer_spec *spec)
@@ -61,7 +29,7 @@ static inlay_status check(const inlay_layer_spec *spec, inlay_fault *fault, stru
     inlay_status status = inlay_check_spec(spec, reads, fault);
     if (status != INLAY_OK)
         return status;
-    *cached = cached_rows(spec);
+    *cached = spec->sinusoid != NULL ? inlay_cached_rows(spec->cached_positions, spec->sinusoid->dim) : 0;
     if (__builtin_mul_overflow(*cached, spec->tokens->dim, bytes) ||
         __builtin_mul_overflow(*bytes, sizeof(float), bytes) ||
         __builtin_add_overflow(*bytes, sizeof(inlay_layer) + INLAY_CACHE_LINE, bytes))
@@ -116,16 +84,18 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         made->segments = known_part(spec->segments);
         made->spec.segments = &made->segments;
     }
+    /* Aligned, so rows of whole cache lines don't straddle any. */
+    unsigned char *const cache = inlay_next_line((unsigned char *)(made + 1));
     if (spec->positions != NULL)
         made->positions = known_part(spec->positions);
     else
-        made->positions = inlay_table_f32(cached_begin(made), cached, spec->tokens->dim);
+        made->positions = inlay_table_f32(cache, cached, spec->tokens->dim);
     made->spec.positions = inlay_has_positions(spec) ? &made->positions : NULL;
     made->reads.extents[made->reads.count++] = inlay_bytes_at(made, bytes);
     if (spec->sinusoid != NULL)
         made->reads.extents[made->reads.count++] = inlay_bytes_at(spec->sinusoid, spec->sinusoid->bytes);
     if (cached > 0)
-        fill_cache(made, cached, cached_begin(made));
+        inlay_fill_cache(spec->sinusoid, cached, cache);
     *layer = made;
     return INLAY_OK;
 }

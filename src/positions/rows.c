@@ -63,6 +63,25 @@ inlay_status inlay_rows_run_from(struct inlay_rows *rows, int64_t first, const i
     return INLAY_OK;
 }
 
+/* ---- Cached rows of handles ------------------------------------------------------------------------------------- */
+
+size_t inlay_cached_rows(size_t cached_positions, size_t dim)
+{
+    const size_t default_rows = 4096, default_floats = ((size_t)64 << 20) / sizeof(float);
+    if (cached_positions == INLAY_CACHED_POSITIONS_DEFAULT)
+        return inlay_min(default_floats / dim, default_rows);
+    return cached_positions < INLAY_POSITION_LIMIT ? cached_positions : (size_t)INLAY_POSITION_LIMIT;
+}
+
+void inlay_fill_cache(const inlay_sinusoid *sinusoid, size_t rows, unsigned char *cache)
+{
+    const struct inlay_kernels *kernels = inlay_dispatch();
+    const struct inlay_positions first = {.first = 0};
+    struct inlay_fpenv host = inlay_fpenv_enter();
+    inlay_sinusoid_fill(kernels, sinusoid, first, rows, INLAY_F32, cache, sinusoid->dim * sizeof(float), false);
+    inlay_fpenv_leave(host);
+}
+
 /* ---- Rows of a sinusoid ----------------------------------------------------------------------------------------- */
 
 static void fill_sinusoid(const struct inlay_rows *rows)

@@ -22,6 +22,12 @@ struct inlay_rows {
     size_t blocks, parts; /* blocks of INLAY_ANCHOR_ROWS rows, and parts of whole blocks */
 };
 
+/* Returns the number of rows that a handle caches, given its spec's cached_positions. */
+size_t inlay_cached_rows(size_t cached_positions, size_t dim);
+
+/* Writes the rows of positions [0, rows), float32 and contiguous. */
+void inlay_fill_cache(const inlay_sinusoid *sinusoid, size_t rows, unsigned char *cache);
+
 /* Writes all rows, validated by the caller, of positions from `first` on, in parts on the executor's threads. Returns
    INLAY_OK, or INLAY_ERROR_POSITION if the positions exceed the limit. */
 inlay_status inlay_rows_run_from(struct inlay_rows *rows, int64_t first, const inlay_executor *executor);
