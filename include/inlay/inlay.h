@@ -39,6 +39,7 @@
  * - ngram.h: hashed n-gram embeddings, and the row ids that the hashes select
  * - table.h: tables of float32, float16, bfloat16 and 8-bit to 2-bit elements; quantization; random tables
  * - positions.h: sinusoids, the variants that frameworks compute, rotary tables
+ * - rotary.h: rotary positions, applied to queries and keys
  * - base.h: status, fault, ISA selection, allocators, huge pages, executors (threads)
  *
  * Conventions of every function:
@@ -80,6 +81,7 @@
 #include <inlay/layer.h>
 #include <inlay/ngram.h>
 #include <inlay/positions.h>
+#include <inlay/rotary.h>
 #include <inlay/table.h>
 
 #endif

@@ -154,9 +154,6 @@ typedef struct inlay_tuning_state {
     uint8_t reserved[4];                         /**< 0 */
 } inlay_tuning_state;
 
-/** Default of inlay_layer_spec.cached_positions: 4096 rows, capped at 64 MiB. */
-#define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX
-
 /**
  * The terms of a layer. Start from inlay_layer_spec_default() and set the terms that you need; unused terms cost
  * nothing.

@@ -19,6 +19,9 @@ extern "C" {
 /** Upper bound of positions: 0 <= position < 2^31. */
 #define INLAY_POSITION_LIMIT (INT64_C(1) << 31)
 
+/** Default of cached_positions in inlay_layer_spec and inlay_rotary_spec: 4096 rows, capped at 64 MiB. */
+#define INLAY_CACHED_POSITIONS_DEFAULT SIZE_MAX
+
 /** Which columns hold the sine and cosine of frequency i, 0 <= i < ceil(dim / 2). 0 is invalid. */
 typedef enum inlay_sinusoid_layout {
     INLAY_SINUSOID_LAYOUT_INTERLEAVED = 1, /**< sin, cos, sin, cos, ...: columns 2i and 2i + 1 (Vaswani et al. 2017) */
@@ -234,6 +237,16 @@ typedef enum inlay_rotary_scaling {
                                        attention factor, sqrt(1 + ln(factor) / ln(original_length)) */
 } inlay_rotary_scaling;
 
+/** How a rotary table arranges its dim / 2 frequencies in columns, and which columns of a head make pair i. 0 is
+    invalid. */
+typedef enum inlay_rotary_layout {
+    INLAY_ROTARY_PAIRS = 1,       /**< [n, dim / 2]: one column per frequency. For tables only */
+    INLAY_ROTARY_HALVES = 2,      /**< [n, dim]: all frequencies, then all again; columns i and dim / 2 + i (GPT-NeoX,
+                                       Llama in PyTorch) */
+    INLAY_ROTARY_INTERLEAVED = 3, /**< [n, dim]: each frequency twice in a row; columns 2i and 2i + 1 (GPT-J, Llama as
+                                       published) */
+} inlay_rotary_layout;
+
 /** The frequencies of a rotary embedding. Start from inlay_rotary_spec_default(). Fields that the scaling does not
     use are ignored. If a required field is still 0, functions return INLAY_ERROR_OPTION: models differ in these
     fields, so they have no defaults. */
@@ -265,10 +278,18 @@ typedef struct inlay_rotary_spec {
     double attention_factor; /**< YaRN, LongRoPE: 0 for the formula, or the factor itself, 2^-20 to 2^10 */
     const double *short_factors; /**< LongRoPE: [dim / 2], aligned, each in [2^-20, 2^20]. Used only during the call */
     const double *long_factors;  /**< LongRoPE: same shape and range. Both arrays are required and validated */
+    /* The fields below are read only by inlay_rotary_create(). */
+    const double *inv_freq;     /**< null, or your frequencies [dim / 2] in radians per position, each in [0, 2^31].
+                                     They replace base and scaling; of the fields above, only dim and attention_factor
+                                     (0: 1) are then read */
+    size_t cached_positions;    /**< positions whose cosines and sines are computed once; 0: none */
+    inlay_rotary_layout layout; /**< INLAY_ROTARY_HALVES or INLAY_ROTARY_INTERLEAVED */
+    uint32_t float_angles;      /**< 1: frequencies, positions and their products are each rounded to float32, as in
+                                     PyTorch models; 0: angles are exact */
 } inlay_rotary_spec;
 
-/** Returns a spec without scaling, with base 10000 and with beta_fast, beta_slow and truncate as in YaRN's paper.
-    All other numbers are 0. */
+/** Returns a spec without scaling, with base 10000, with beta_fast, beta_slow and truncate as in YaRN's paper,
+    INLAY_CACHED_POSITIONS_DEFAULT and INLAY_ROTARY_HALVES. All other numbers are 0. */
 static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 {
     inlay_rotary_spec spec;
@@ -291,6 +312,10 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
     spec.attention_factor = 0;
     spec.short_factors = NULL;
     spec.long_factors = NULL;
+    spec.inv_freq = NULL;
+    spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT;
+    spec.layout = INLAY_ROTARY_HALVES;
+    spec.float_angles = 0;
     return spec;
 }
 
@@ -308,13 +333,6 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
  */
 INLAY_API inlay_status inlay_rotary_frequencies(const inlay_rotary_spec *spec, double *inv_freq,
                                                 double *attention_factor);
-
-/** How a rotary table arranges its dim / 2 frequencies in columns. 0 is invalid. */
-typedef enum inlay_rotary_layout {
-    INLAY_ROTARY_PAIRS = 1,       /**< [n, dim / 2]: one column per frequency */
-    INLAY_ROTARY_HALVES = 2,      /**< [n, dim]: all frequencies, then all again (GPT-NeoX, Llama in PyTorch) */
-    INLAY_ROTARY_INTERLEAVED = 3, /**< [n, dim]: each frequency twice in a row (GPT-J, Llama as published) */
-} inlay_rotary_layout;
 
 /**
  * Writes the cosines and sines that rotary embeddings need, for positions [first, first + n), to two tables. Entries

@@ -65,6 +65,12 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
     return vec_from_bits(vec_bits_of_bytes(vec_load_u4_bytes(from)));
 }
 
+/* Swaps lanes 2i and 2i + 1. */
+VEC_INLINE vec vec_swap_neighbors(vec x)
+{
+    return WIDE(permute_ps)(x, 0xb1);
+}
+
 /* Loads VEC_DOUBLES floats as doubles. */
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {

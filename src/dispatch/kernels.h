@@ -157,6 +157,28 @@ struct inlay_norm_tile {
     bool stream; /* use non-temporal stores, if the ISA has them: out[i] is then on a cache line; the caller fences */
 };
 
+/* The heads of one tensor: head h of token t is at in + t * in_token_bytes + h * in_head_bytes, and its output is
+   placed the same way. The output is the input, with the same strides, or doesn't overlap it. */
+struct inlay_rotary_heads {
+    inlay_element_type type; /* INLAY_F32, INLAY_F16 or INLAY_BF16 */
+    size_t heads;
+    size_t columns; /* of a head, >= 2 * pairs */
+    const unsigned char *in;
+    size_t in_token_bytes, in_head_bytes;
+    unsigned char *out;
+    size_t out_token_bytes, out_head_bytes;
+};
+
+/* Tokens whose heads are rotated. */
+struct inlay_rotary_tile {
+    const unsigned char *const *angles; /* [tokens], float32: cosines [pairs], then sines [pairs] */
+    size_t tokens, pairs;               /* 1 <= pairs <= INLAY_ROTARY_MAX_DIM / 2 */
+    const struct inlay_rotary_heads *tensors;
+    size_t count;     /* of tensors */
+    bool interleaved; /* pair i is columns 2i and 2i + 1, else columns i and pairs + i */
+    bool inverse;     /* rotates by the negative angles */
+};
+
 /*
  * Hashed n-grams. SIMD kernels use one lane per token: up to a multiple of INLAY_NGRAM_LANES tokens, places must be
  * readable and rows writable.
@@ -214,6 +236,12 @@ struct inlay_kernels {
     void (*norm)(const struct inlay_norm_tile *tile);
     /* Writes row ids: rows[c][t] = offset + the remainder of the sum, both as defined in ngram.h. */
     void (*ngram_rows)(const struct inlay_ngram_tile *tile);
+    /*
+     * Rotates pairs (x, y) of columns: x' = x * cos - y * sin, y' = y * cos + x * sin, or with -sin for the inverse.
+     * Elements are converted to float, each product and sum is rounded, and 16-bit results are rounded as by `embed`.
+     * Columns from 2 * pairs on are copied bit by bit.
+     */
+    void (*rotate)(const struct inlay_rotary_tile *tile);
     size_t lanes;    /* entries per step of sinusoid_rows, by turning a state; 0: no state, and slow */
     bool fma;        /* it uses fused multiply-add, without which it takes several times as long */
     bool streams;    /* the ISA has non-temporal stores; otherwise `stream` of a tile has no effect */

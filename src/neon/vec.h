@@ -86,6 +86,12 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){vzip1q_f32(a, b), vzip2q_f32(a, b)};
 }
 
+/* Swaps lanes 2i and 2i + 1. */
+VEC_INLINE vec vec_swap_neighbors(vec x)
+{
+    return vrev64q_f32(x);
+}
+
 /* Loads VEC_DOUBLES floats as doubles. */
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {

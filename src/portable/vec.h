@@ -116,6 +116,12 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){{a[0], b[0], a[1], b[1]}, {a[2], b[2], a[3], b[3]}};
 }
 
+/* Swaps lanes 2i and 2i + 1. */
+VEC_INLINE vec vec_swap_neighbors(vec x)
+{
+    return (vec){x[1], x[0], x[3], x[2]};
+}
+
 /* Loads VEC_DOUBLES floats as doubles. */
 VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
 {

@@ -413,6 +413,45 @@ static void norm_scalar(const struct inlay_norm_tile *tile)
     }
 }
 
+/* Loads element `column` of a float32, float16 or bfloat16 row. */
+static float load_as(inlay_element_type type, const unsigned char *row, size_t column)
+{
+    if (type == INLAY_F32)
+        return inlay_load_f32(row, column);
+    const unsigned bits = load_u16(row + 2 * column);
+    return type == INLAY_F16 ? f16(bits) : inlay_f32_of_bits((uint32_t)bits << 16);
+}
+
+/* Rotates one head. `angles` has the cosines, then the sines. */
+static void rotate_head(const struct inlay_rotary_tile *tile, const unsigned char *angles, inlay_element_type type,
+                        const unsigned char *in, unsigned char *out)
+{
+    for (size_t i = 0; i < tile->pairs; i++) {
+        const size_t first = tile->interleaved ? 2 * i : i, second = tile->interleaved ? 2 * i + 1 : tile->pairs + i;
+        const float cosine = inlay_load_f32(angles, i), sine = inlay_load_f32(angles, tile->pairs + i);
+        const float turn = tile->inverse ? -sine : sine;
+        const float x = load_as(type, in, first), y = load_as(type, in, second);
+        const float x_cos = x * cosine, x_sin = x * turn, y_cos = y * cosine, y_sin = y * turn;
+        store_as(type, out, first, x_cos - y_sin);
+        store_as(type, out, second, y_cos + x_sin);
+    }
+}
+
+static void rotate_scalar(const struct inlay_rotary_tile *tile)
+{
+    for (size_t t = 0; t < tile->tokens; t++)
+        for (size_t k = 0; k < tile->count; k++) {
+            const struct inlay_rotary_heads tensor = tile->tensors[k];
+            const size_t element = tensor.type == INLAY_F32 ? sizeof(float) : 2, rotated = 2 * tile->pairs * element;
+            for (size_t h = 0; h < tensor.heads; h++) {
+                const unsigned char *in = tensor.in + t * tensor.in_token_bytes + h * tensor.in_head_bytes;
+                unsigned char *out = tensor.out + t * tensor.out_token_bytes + h * tensor.out_head_bytes;
+                rotate_head(tile, tile->angles[t], tensor.type, in, out);
+                memmove(out + rotated, in + rotated, tensor.columns * element - rotated);
+            }
+        }
+}
+
 /* Returns the remainder with the sign of the modulus, like Python's %; C's has the sign of x. */
 static uint64_t floor_modulo(int64_t x, int64_t modulus)
 {
@@ -441,4 +480,5 @@ const struct inlay_kernels inlay_kernels_scalar = {
     .sinusoid_rows = sinusoid_rows_scalar,
     .norm = norm_scalar,
     .ngram_rows = ngram_rows_scalar,
+    .rotate = rotate_scalar,
 };

@@ -22,6 +22,7 @@
 #include "simd/embed.h"
 #include "simd/ngram.h"
 #include "simd/norm.h"
+#include "simd/rotate.h"
 #include "simd/sincos.h"
 #include "simd/sinusoid.h"
 
@@ -65,6 +66,7 @@ const struct inlay_kernels NAME(inlay_kernels) = {
     .sinusoid_rows = NAME(sinusoid_rows),
     .norm = NAME(norm),
     .ngram_rows = NAME(ngram_rows),
+    .rotate = NAME(rotate),
     .lanes = VEC_LEN,
     .fma = VEC_FMA_ONCE,
     .streams = VEC_STREAMS,

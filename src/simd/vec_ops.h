@@ -92,6 +92,19 @@ VEC_INLINE void vec_store(unsigned char *to, vec x)
     *(vec_in_memory *)to = x;
 }
 
+/* Stores the halves of a register at two places. */
+typedef uint64_t vec_part __attribute__((vector_size(VEC_BYTES / 2), aligned(1), may_alias));
+
+VEC_INLINE void vec_store_parts(unsigned char *first, unsigned char *second, vec x)
+{
+    const union {
+        vec whole;
+        vec_part parts[2];
+    } two = {x};
+    *(vec_part *)first = two.parts[0];
+    *(vec_part *)second = two.parts[1];
+}
+
 VEC_INLINE span span_load(const unsigned char *from)
 {
     return *(const span_in_memory *)from;

@@ -19,7 +19,7 @@ static struct {
     unsigned char table[ROWS * DIM * sizeof(float)];
     int32_t ids[TOKENS];
     double frequencies[DIM / 2 + 1];
-    float out[10][TOKENS * DIM];
+    float out[11][TOKENS * DIM];
     unsigned char halves[ROWS][DIM * sizeof(uint16_t) + 3];
 } data;
 
@@ -54,6 +54,26 @@ static inlay_status run_ngrams(const inlay_table *tokens)
     status |= inlay_ngram_forward(ngram, &batch, &lookup, data.out[9], row, NULL, NULL);
     status |= inlay_ngram_ids(ngram, &batch, 2, 1, INLAY_ID_I32, data.out[9] + DIM - 1, row, NULL, NULL);
     inlay_ngram_destroy(ngram);
+    return status;
+}
+
+/* Rotates rows with subnormal and infinite elements; the rest of each row is zeros. */
+static inlay_status run_rotation(void)
+{
+    inlay_rotary_spec spec = inlay_rotary_spec_default(DIM / 2 * 2);
+    spec.scaling = INLAY_ROTARY_LINEAR;
+    spec.factor = 3;
+    spec.cached_positions = 4;
+    inlay_rotary *rotary;
+    inlay_status status = inlay_rotary_create(&spec, NULL, &rotary);
+    inlay_rotary_tensor rows = inlay_rotary_in_place(INLAY_F32, data.table, 1, DIM);
+    rows.out = data.out[10];
+    const inlay_batch batch = inlay_batch_i32(NULL, 1, ROWS, 0);
+    status |= inlay_rotate(rotary, &batch, &rows, 1, INLAY_ROTARY_FORWARD, NULL, NULL);
+    rows = inlay_rotary_in_place(INLAY_F16, data.out[10] + ROWS * DIM, 1, DIM);
+    rows.data = data.table;
+    status |= inlay_rotate(rotary, &batch, &rows, 1, INLAY_ROTARY_INVERSE, NULL, NULL);
+    inlay_rotary_destroy(rotary);
     return status;
 }
 
@@ -109,6 +129,7 @@ static void run_all(void)
     status |= inlay_sinusoid_rows(sinusoid, 1, 20, INLAY_F32, data.out[6] + REALS * DIM, row, NULL);
     inlay_sinusoid_destroy(sinusoid);
     status |= run_ngrams(&tokens);
+    status |= run_rotation();
     ck_assert_int_eq(status, INLAY_OK);
 }
 

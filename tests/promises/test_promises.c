@@ -22,6 +22,7 @@ static struct {
     float table[ROWS][DIM];
     int32_t ids[TOKENS];
     inlay_sinusoid *sinusoid, *recipe;
+    inlay_rotary *rotary[2];      /* exact angles and float angles, none cached */
     inlay_layer *layer, *general; /* the latter with everything that uses stack: recipes, segments, norm, 16 bits */
     inlay_ngram *ngram;
     inlay_batch batch;
@@ -77,6 +78,10 @@ static void make_fixture(void)
     spec.out_type = INLAY_BF16;
     fixture.general = make_layer_of(&spec);
     fixture.ngram = make_ngram();
+    inlay_rotary_spec rotary = inlay_rotary_spec_default(INLAY_ROTARY_MAX_DIM);
+    rotary.cached_positions = 0;
+    for (rotary.float_angles = 0; rotary.float_angles < 2; rotary.float_angles++)
+        ck_assert_int_eq(inlay_rotary_create(&rotary, NULL, &fixture.rotary[rotary.float_angles]), INLAY_OK);
     fixture.batch = inlay_batch_i32(fixture.ids, BATCH, SEQ, 3);
     ck_assert_int_eq(run(fixture.expected), INLAY_OK);
 }
@@ -88,6 +93,8 @@ static void free_fixture(void)
     inlay_ngram_destroy(fixture.ngram);
     inlay_sinusoid_destroy(fixture.sinusoid);
     inlay_sinusoid_destroy(fixture.recipe);
+    inlay_rotary_destroy(fixture.rotary[0]);
+    inlay_rotary_destroy(fixture.rotary[1]);
 }
 
 #ifndef SANITIZED
@@ -151,6 +158,10 @@ static inlay_status run_others(float (*out)[DIM])
                                         out + SEQ, ROW_BYTES, NULL);
         }
     status |= inlay_rotary_frequencies(&spec, frequencies, &attention_factor);
+    inlay_rotary_tensor heads = inlay_rotary_in_place(INLAY_F32, out, 1, INLAY_ROTARY_MAX_DIM);
+    const inlay_batch positions = inlay_batch_i32(NULL, 1, (size_t)TOKENS * DIM / INLAY_ROTARY_MAX_DIM, 1000);
+    for (int i = 0; i < 2; i++)
+        status |= inlay_rotate(fixture.rotary[i], &positions, &heads, 1, INLAY_ROTARY_FORWARD, NULL, NULL);
     static unsigned char quantized[ROWS][DIM + 2 * sizeof(float)];
     const inlay_table_storage storage = inlay_table_storage_of(INLAY_U8_ROWWISE, quantized, DIM);
     inlay_table view;

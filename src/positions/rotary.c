@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Creating and destroying rotary handles.
+ */
+#include "positions/rotary.h"
+
+#include "base/compare.h"
+#include "base/line.h"
+#include "base/memory.h"
+#include "positions/rows.h"
+
+/* Checks the fields that inlay_rotary_frequencies() doesn't read. */
+static inlay_status check_rotary_spec(const inlay_rotary_spec *spec)
+{
+    if (spec == NULL)
+        return INLAY_ERROR_NULL;
+    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || spec->reserved2 != 0 ||
+        (spec->layout != INLAY_ROTARY_HALVES && spec->layout != INLAY_ROTARY_INTERLEAVED) || spec->float_angles > 1)
+        return INLAY_ERROR_OPTION;
+    return spec->dim == 0 || spec->dim % 2 != 0 || spec->dim > INLAY_ROTARY_MAX_DIM ? INLAY_ERROR_SHAPE : INLAY_OK;
+}
+
+/* Makes the sinusoid that computes rows of cosines and sines. */
+static inlay_status make_rotary_sinusoid(const inlay_rotary_spec *spec, const inlay_allocator *allocator,
+                                         inlay_sinusoid **sinusoid)
+{
+    double inv_freq[INLAY_ROTARY_MAX_DIM / 2];
+    inlay_sinusoid_spec rows = inlay_sinusoid_spec_default(spec->dim);
+    rows.layout = INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST;
+    rows.base = spec->base;
+    rows.float_angles = spec->float_angles;
+    rows.inv_freq = spec->inv_freq;
+    if (spec->inv_freq != NULL) {
+        if (!inlay_double_is_zero(spec->attention_factor))
+            rows.amplitude = spec->attention_factor;
+    } else {
+        const inlay_status status = inlay_rotary_frequencies(spec, inv_freq, &rows.amplitude);
+        if (status != INLAY_OK)
+            return status;
+        if (spec->scaling != INLAY_ROTARY_DEFAULT || spec->float_angles == 1)
+            rows.inv_freq = inv_freq;
+    }
+    return inlay_sinusoid_create(&rows, allocator, sinusoid);
+}
+
+inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const inlay_allocator *allocator, inlay_rotary **rotary)
+{
+    if (rotary == NULL)
+        return INLAY_ERROR_NULL;
+    *rotary = NULL;
+    inlay_allocator memory;
+    inlay_sinusoid *sinusoid = NULL;
+    inlay_status status = check_rotary_spec(spec);
+    if (status == INLAY_OK)
+        status = inlay_allocator_of(allocator, &memory);
+    if (status == INLAY_OK)
+        status = make_rotary_sinusoid(spec, allocator, &sinusoid);
+    if (status != INLAY_OK)
+        return status;
+    const size_t row_bytes = spec->dim * sizeof(float), cached = inlay_cached_rows(spec->cached_positions, spec->dim);
+    inlay_rotary *made = NULL;
+    size_t bytes;
+    if (__builtin_mul_overflow(cached, row_bytes, &bytes) ||
+        __builtin_add_overflow(bytes, sizeof *made + INLAY_CACHE_LINE, &bytes))
+        status = INLAY_ERROR_OVERFLOW;
+    else if ((made = memory.allocate(memory.ctx, bytes)) == NULL)
+        status = INLAY_ERROR_NO_MEMORY;
+    if (status != INLAY_OK) {
+        inlay_sinusoid_destroy(sinusoid);
+        return status;
+    }
+    unsigned char *table = inlay_next_line((unsigned char *)(made + 1));
+    *made = (inlay_rotary){.allocator = memory,
+                           .bytes = bytes,
+                           .sinusoid = sinusoid,
+                           .interleaved = spec->layout == INLAY_ROTARY_INTERLEAVED,
+                           .cached = cached,
+                           .table = table};
+    if (cached > 0)
+        inlay_fill_cache(sinusoid, cached, table);
+    *rotary = made;
+    return INLAY_OK;
+}
+
+void inlay_rotary_destroy(inlay_rotary *rotary)
+{
+    if (rotary == NULL)
+        return;
+    const inlay_allocator memory = rotary->allocator;
+    inlay_sinusoid_destroy(rotary->sinusoid);
+    memory.release(memory.ctx, rotary);
+}

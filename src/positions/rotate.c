@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rotation of tensors: validation, parts along tokens, and the angles of each token, cached or computed.
+ */
+#include "base/executor.h"
+#include "base/fpenv.h"
+#include "base/minmax.h"
+#include "dispatch/dispatch.h"
+#include "positions/generator.h"
+#include "positions/list.h"
+#include "positions/rotary.h"
+#include "table/element.h"
+#include "table/sequences.h"
+
+/* Tokens per call of the kernel, and room for the computed angles of at least 4 tokens. */
+enum { MAX_RUN = 32, BUFFER_FLOATS = 4 * INLAY_ROTARY_MAX_DIM };
+
+/* A validated call. The heads of a tensor begin at its first token. */
+struct rotation {
+    const inlay_rotary *rotary;
+    const struct inlay_kernels *kernels;
+    inlay_batch batch;
+    struct inlay_sequences sequences;
+    size_t tokens, longest; /* tokens of all sequences, and of the longest one */
+    size_t count;
+    struct inlay_rotary_heads tensors[INLAY_ROTARY_MAX_TENSORS];
+    size_t in_sequence_bytes[INLAY_ROTARY_MAX_TENSORS], out_sequence_bytes[INLAY_ROTARY_MAX_TENSORS]; /* 0: packed */
+    bool inverse;
+    size_t parts;
+};
+
+/* ---- Where the heads are ---------------------------------------------------------------------------------------- */
+
+/* The heads of a tensor's data or output: axes of more than one element, by descending stride. */
+struct heads_layout {
+    struct axis {
+        size_t stride, count;
+        size_t span; /* bytes of one element of this axis, with the gaps between its heads */
+    } axes[3];
+    size_t count;
+    struct inlay_extent extent;
+};
+
+/* Adds an axis in order of strides. */
+static void add_axis(struct heads_layout *layout, size_t count, size_t stride)
+{
+    if (count <= 1)
+        return;
+    size_t i = layout->count++;
+    for (; i > 0 && layout->axes[i - 1].stride < stride; i--)
+        layout->axes[i] = layout->axes[i - 1];
+    layout->axes[i] = (struct axis){stride, count, 0};
+}
+
+/* Sets the extent of heads, and the spans of their axes. Heads must not overlap each other. */
+static inlay_status measure_layout(struct heads_layout *layout, const void *at, size_t head_bytes)
+{
+    size_t span = head_bytes, before;
+    for (size_t i = layout->count; i-- > 0;) {
+        struct axis *axis = &layout->axes[i];
+        axis->span = span;
+        if (axis->stride < span)
+            return INLAY_ERROR_STRIDE;
+        if (__builtin_mul_overflow(axis->stride, axis->count - 1, &before) ||
+            __builtin_add_overflow(before, span, &span))
+            return INLAY_ERROR_OVERFLOW;
+    }
+    return inlay_check_array(at, 1, span, &layout->extent);
+}
+
+static bool same_layout(const struct heads_layout *a, const struct heads_layout *b)
+{
+    bool same = a->extent.begin == b->extent.begin && a->extent.end == b->extent.end && a->count == b->count;
+    for (size_t i = 0; same && i < a->count; i++)
+        same = a->axes[i].stride == b->axes[i].stride && a->axes[i].count == b->axes[i].count;
+    return same;
+}
+
+/* Returns true if heads overlap, or may overlap. Heads in each other's gaps don't if they occupy different bytes of a
+   stride that both have, and all larger strides are multiples of it. */
+static bool layouts_overlap(const struct heads_layout *a, const struct heads_layout *b)
+{
+    if (!inlay_extents_overlap(a->extent, b->extent))
+        return false;
+    for (size_t i = 0; i < a->count && i < b->count; i++) {
+        const size_t stride = a->axes[i].stride;
+        if (b->axes[i].stride != stride || (i > 0 && a->axes[i - 1].stride % stride != 0))
+            return true;
+        const uintptr_t a_at = a->extent.begin % stride, b_at = b->extent.begin % stride;
+        const uintptr_t distance = b_at >= a_at ? b_at - a_at : stride - (a_at - b_at);
+        if (distance >= a->axes[i].span && distance <= stride - b->axes[i].span)
+            return false;
+    }
+    return true;
+}
+
+/* ---- Validation ------------------------------------------------------------------------------------------------- */
+
+/* Resolves the stride of sequences, 0 if they are packed, and measures one side of a tensor. */
+static inlay_status check_side(const struct rotation *work, const inlay_rotary_tensor *tensor, const void *at,
+                               const inlay_rotary_strides *strides, size_t *sequence_bytes, struct heads_layout *layout)
+{
+    *sequence_bytes = strides->sequence;
+    layout->count = 0;
+    layout->extent = (struct inlay_extent){0, 0};
+    if (strides->sequence == 0 && work->batch.padded_length > 0 &&
+        __builtin_mul_overflow(work->batch.padded_length, strides->token, sequence_bytes))
+        return INLAY_ERROR_OVERFLOW;
+    if (work->tokens == 0 || tensor->heads == 0)
+        return INLAY_OK;
+    if (*sequence_bytes > 0)
+        add_axis(layout, work->sequences.count, *sequence_bytes);
+    add_axis(layout, *sequence_bytes > 0 ? work->longest : work->tokens, strides->token);
+    add_axis(layout, tensor->heads, strides->head);
+    return measure_layout(layout, at, tensor->columns * inlay_type_bytes(tensor->type));
+}
+
+/* Checks the tensors against each other and sets *written to the extents of their outputs. */
+static inlay_status check_tensors(struct rotation *work, const inlay_rotary_tensor *tensors,
+                                  struct inlay_extent *written, inlay_fault *fault)
+{
+    struct heads_layout data[INLAY_ROTARY_MAX_TENSORS], out[INLAY_ROTARY_MAX_TENSORS];
+    for (size_t k = 0; k < work->count; k++) {
+        const inlay_rotary_tensor *tensor = &tensors[k];
+        const size_t element = inlay_type_bytes(tensor->type);
+        if (element == 0)
+            return inlay_blame_field(fault, INLAY_ERROR_OPTION, "type", "is not float32, float16 or bfloat16");
+        if (tensor->reserved != 0)
+            return inlay_blame_field(fault, INLAY_ERROR_OPTION, "reserved", "is not 0");
+        if (tensor->columns < work->rotary->sinusoid->dim)
+            return inlay_blame_field(fault, INLAY_ERROR_SHAPE, "columns", "is less than the rotary dim");
+        if (tensor->columns > SIZE_MAX / element)
+            return inlay_blame_field(fault, INLAY_ERROR_OVERFLOW, "columns", NULL);
+        inlay_status status =
+            check_side(work, tensor, tensor->data, &tensor->data_strides, &work->in_sequence_bytes[k], &data[k]);
+        if (status != INLAY_OK)
+            return inlay_blame_field(fault, status, status == INLAY_ERROR_STRIDE ? "data_strides" : "data", NULL);
+        status = check_side(work, tensor, tensor->out, &tensor->out_strides, &work->out_sequence_bytes[k], &out[k]);
+        if (status != INLAY_OK)
+            return inlay_blame_field(fault, status, status == INLAY_ERROR_STRIDE ? "out_strides" : "out", NULL);
+        written[k] = out[k].extent;
+        work->tensors[k] = (struct inlay_rotary_heads){
+            .type = tensor->type,
+            .heads = tensor->heads,
+            .columns = tensor->columns,
+            .in = tensor->data,
+            .in_token_bytes = tensor->data_strides.token,
+            .in_head_bytes = tensor->data_strides.head,
+            .out = tensor->out,
+            .out_token_bytes = tensor->out_strides.token,
+            .out_head_bytes = tensor->out_strides.head,
+        };
+    }
+    for (size_t i = 0; i < work->count; i++)
+        for (size_t k = 0; k < work->count; k++) {
+            const bool in_place = i == k && same_layout(&out[i], &data[k]);
+            if ((!in_place && layouts_overlap(&out[i], &data[k])) || (i != k && layouts_overlap(&out[i], &out[k])))
+                return inlay_blame_field(fault, INLAY_ERROR_OVERLAP, "out", NULL);
+        }
+    return INLAY_OK;
+}
+
+/* Checks that no output overlaps the handle or an array of the batch. */
+static inlay_status check_reads(const struct rotation *work, struct inlay_extent written, inlay_fault *fault)
+{
+    const inlay_batch *batch = &work->batch;
+    const inlay_rotary *rotary = work->rotary;
+    inlay_status status = INLAY_OK;
+    status =
+        inlay_check_if_there(status, fault, "starts", batch->starts, batch->sequences, sizeof *batch->starts, written);
+    status = inlay_check_if_there(status, fault, "offsets", batch->offsets, batch->sequences + 1,
+                                  sizeof *batch->offsets, written);
+    status = inlay_check_if_there(status, fault, "position_ids", batch->position_ids, work->tokens,
+                                  inlay_id_bytes(batch->position_id_type), written);
+    if (status == INLAY_OK &&
+        (inlay_extents_overlap(written, inlay_bytes_at(rotary, rotary->bytes)) ||
+         inlay_extents_overlap(written, inlay_bytes_at(rotary->sinusoid, rotary->sinusoid->bytes))))
+        status = inlay_blame_field(fault, INLAY_ERROR_OVERLAP, "out", NULL);
+    return status;
+}
+
+static uint64_t start_of(const struct rotation *work, size_t b)
+{
+    const int64_t *starts = work->batch.starts;
+    return inlay_load_once((uint64_t)(starts != NULL ? inlay_id_at(starts, INLAY_ID_I64, b) : work->batch.start));
+}
+
+static inlay_status check_positions(const struct rotation *work, inlay_fault *fault)
+{
+    const inlay_batch *batch = &work->batch;
+    if (batch->position_ids != NULL)
+        return inlay_ids_in(&work->sequences, batch->position_ids, batch->position_id_type, work->tokens,
+                            INLAY_POSITION_LIMIT, fault)
+                   ? INLAY_OK
+                   : inlay_blame_field(fault, INLAY_ERROR_POSITION, "position_ids", NULL);
+    /* Without starts and offsets, all sequences have the same positions. */
+    const size_t different = batch->starts != NULL || batch->offsets != NULL ? batch->sequences : 1;
+    for (size_t b = 0; b < different; b++) {
+        const size_t n = inlay_sequence_tokens(&work->sequences, b).count;
+        if (n > 0 && !inlay_positions_in((int64_t)start_of(work, b), n, INLAY_POSITION_LIMIT, fault)) {
+            fault->sequence = b;
+            return inlay_blame_field(fault, INLAY_ERROR_POSITION, batch->starts != NULL ? "starts" : "start", NULL);
+        }
+    }
+    return INLAY_OK;
+}
+
+static inlay_status check_batch(struct rotation *work, const inlay_batch *batch, inlay_fault *fault)
+{
+    if (!inlay_struct_known(batch, sizeof *batch))
+        return inlay_blame_field(fault, INLAY_ERROR_OPTION, "size", INLAY_SIZE_UNKNOWN);
+    if (batch->padded_length > 0 && batch->offsets == NULL)
+        return inlay_blame_field(fault, INLAY_ERROR_OPTION, "padded_length", "needs offsets");
+    if (batch->position_ids != NULL ? inlay_id_bytes(batch->position_id_type) == 0 : batch->position_id_type != 0)
+        return inlay_blame_field(fault, INLAY_ERROR_OPTION, "position_id_type",
+                                 "is not an inlay_id_type, or not 0 without ids");
+    work->batch = *batch;
+    work->sequences = (struct inlay_sequences){batch->sequences, batch->length, batch->offsets};
+    const inlay_status status = inlay_count_tokens(&work->sequences, &work->tokens, fault);
+    work->longest = work->sequences.length;
+    if (status != INLAY_OK || batch->offsets == NULL || work->tokens == 0)
+        return status;
+    const size_t padded = batch->padded_length;
+    return inlay_check_offsets(&work->sequences, padded > 0 ? padded : SIZE_MAX, &work->longest, fault);
+}
+
+static inlay_status check_call(struct rotation *work, const inlay_batch *batch, const inlay_rotary_tensor *tensors,
+                               size_t count, inlay_rotary_direction direction, const inlay_executor *executor,
+                               inlay_fault *fault)
+{
+    if (work->rotary == NULL || batch == NULL)
+        return inlay_blame_field(fault, INLAY_ERROR_NULL, batch != NULL ? "rotary" : "batch", NULL);
+    if (tensors == NULL && count > 0)
+        return inlay_blame_field(fault, INLAY_ERROR_NULL, "tensors", NULL);
+    if (count > INLAY_ROTARY_MAX_TENSORS)
+        return inlay_blame_field(fault, INLAY_ERROR_OPTION, "count", "is larger than INLAY_ROTARY_MAX_TENSORS");
+    if (direction != INLAY_ROTARY_FORWARD && direction != INLAY_ROTARY_INVERSE)
+        return inlay_blame_field(fault, INLAY_ERROR_OPTION, "direction", "is not an inlay_rotary_direction");
+    work->count = count;
+    work->inverse = direction == INLAY_ROTARY_INVERSE;
+    struct inlay_extent written[INLAY_ROTARY_MAX_TENSORS];
+    inlay_status status = check_batch(work, batch, fault);
+    if (status == INLAY_OK)
+        status = check_tensors(work, tensors, written, fault);
+    status = inlay_check_executor(status, executor, fault);
+    for (size_t k = 0; k < count && work->tokens > 0 && status == INLAY_OK; k++)
+        status = check_reads(work, written[k], fault);
+    return status == INLAY_OK && work->tokens > 0 ? check_positions(work, fault) : status;
+}
+
+/* ---- Running ---------------------------------------------------------------------------------------------------- */
+
+/* Returns the position of a token: token s of sequence b. It was validated, and is 0 if it has become invalid since. */
+static uint64_t token_position(const struct rotation *work, size_t b, size_t s, size_t token)
+{
+    const inlay_batch *batch = &work->batch;
+    const uint64_t position =
+        batch->position_ids != NULL
+            ? inlay_load_once((uint64_t)inlay_id_at(batch->position_ids, batch->position_id_type, token))
+            : start_of(work, b) + s;
+    return position < INLAY_POSITION_LIMIT ? position : 0;
+}
+
+/* Sets the angles of n tokens, at most MAX_RUN: cached rows, or rows computed in `buffer`. */
+static void find_angles(const struct rotation *work, size_t b, size_t s, size_t token, size_t n,
+                        const unsigned char **angles, unsigned char *buffer)
+{
+    const inlay_rotary *rotary = work->rotary;
+    const size_t row_bytes = rotary->sinusoid->dim * sizeof(float);
+    int64_t computed[MAX_RUN];
+    size_t missing = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t position = token_position(work, b, s + i, token + i);
+        if (position < rotary->cached) {
+            angles[i] = rotary->table + (size_t)position * row_bytes;
+        } else {
+            angles[i] = buffer + missing * row_bytes;
+            computed[missing++] = (int64_t)position;
+        }
+    }
+    const struct inlay_positions positions = {.list = computed, .type = INLAY_POSITION_I64};
+    if (missing > 0)
+        inlay_sinusoid_fill(work->kernels, rotary->sinusoid, positions, missing, INLAY_F32, buffer, row_bytes, false);
+}
+
+/* Rotates n tokens of sequence b from its token s on, which is `token` of all tokens. */
+static void rotate_run(const struct rotation *work, size_t b, size_t s, size_t token, size_t n)
+{
+    const size_t dim = work->rotary->sinusoid->dim, most = inlay_min(MAX_RUN, BUFFER_FLOATS / dim);
+    unsigned char buffer[BUFFER_FLOATS * sizeof(float)];
+    const unsigned char *angles[MAX_RUN];
+    struct inlay_rotary_heads tensors[INLAY_ROTARY_MAX_TENSORS];
+    struct inlay_rotary_tile tile = {.angles = angles,
+                                     .pairs = dim / 2,
+                                     .tensors = tensors,
+                                     .count = work->count,
+                                     .interleaved = work->rotary->interleaved,
+                                     .inverse = work->inverse};
+    for (size_t k = 0; k < work->count; k++) {
+        const size_t in = work->in_sequence_bytes[k], out = work->out_sequence_bytes[k];
+        tensors[k] = work->tensors[k];
+        tensors[k].in += in > 0 ? b * in + s * tensors[k].in_token_bytes : token * tensors[k].in_token_bytes;
+        tensors[k].out += out > 0 ? b * out + s * tensors[k].out_token_bytes : token * tensors[k].out_token_bytes;
+    }
+    for (size_t done = 0; done < n; done += tile.tokens) {
+        tile.tokens = inlay_min(n - done, most);
+        find_angles(work, b, s + done, token + done, tile.tokens, angles, buffer);
+        work->kernels->rotate(&tile);
+        for (size_t k = 0; k < work->count; k++) {
+            tensors[k].in += tile.tokens * tensors[k].in_token_bytes;
+            tensors[k].out += tile.tokens * tensors[k].out_token_bytes;
+        }
+    }
+}
+
+static void rotate_part(void *arg, size_t index)
+{
+    const struct rotation *work = arg;
+    const size_t first = inlay_share_begin(work->tokens, work->parts, index);
+    const size_t end = inlay_share_begin(work->tokens, work->parts, index + 1);
+    const struct inlay_fpenv host = inlay_fpenv_enter();
+    for (size_t b = inlay_sequence_at(&work->sequences, first); b < work->sequences.count; b++) {
+        const struct inlay_sequence sequence = inlay_sequence_tokens(&work->sequences, b);
+        if (sequence.first >= end)
+            break;
+        const size_t from = inlay_max(first, sequence.first);
+        const size_t to = inlay_min(end, sequence.first + inlay_min(sequence.count, work->longest));
+        if (from < to)
+            rotate_run(work, b, from - sequence.first, from, to - from);
+    }
+    inlay_fpenv_leave(host);
+}
+
+inlay_status inlay_rotate(const inlay_rotary *rotary, const inlay_batch *batch, const inlay_rotary_tensor *tensors,
+                          size_t count, inlay_rotary_direction direction, const inlay_executor *executor,
+                          inlay_fault *fault)
+{
+    inlay_fault unused;
+    struct rotation work; /* its arrays are set only up to the count: zeros would slow down small calls */
+    work.rotary = rotary;
+    work.tokens = 0;
+    const inlay_status status =
+        check_call(&work, batch, tensors, count, direction, executor, fault != NULL ? fault : &unused);
+    if (status != INLAY_OK || work.tokens == 0)
+        return status;
+    size_t token_bytes = 0;
+    for (size_t k = 0; k < count; k++)
+        token_bytes += work.tensors[k].heads * work.tensors[k].columns * inlay_type_bytes(work.tensors[k].type);
+    work.kernels = inlay_dispatch();
+    work.parts = inlay_min(inlay_parts(executor, inlay_product(work.tokens, token_bytes)), work.tokens);
+    inlay_run_parts(executor, work.parts, rotate_part, &work);
+    return INLAY_OK;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The rotation of queries and keys by their tokens' angles (rotary positions), written once over the vector operations
+ * of vec.h. Included by simd/kernels.h after simd/cast.h; no intrinsics, no includes.
+ *
+ * A block of angles is loaded once and applied to all heads of a tensor. With halves, an angle is a cosine and a sine
+ * for two columns. If interleaved, each column has its own: the cosine twice, and the sine with two signs.
+ */
+
+/* Vectors of cosines, and of sines, in a block: as many as AVX-512 and NEON hold in registers. */
+enum { ROTATE_VECS = 4 };
+
+/* Angles [at, at + count) of a token, count >= VEC_LEN. If they don't fill whole vectors, the last vector overlaps the
+   one before it, in the same block. A block is loaded before it is stored, so heads can be rotated in place. */
+struct rotate_block {
+    const unsigned char *cos, *sin; /* float32, of the first angle in the block */
+    size_t at, count;
+};
+
+/* The heads of one tensor at one token, from their first column on. */
+struct rotate_heads {
+    const unsigned char *in;
+    unsigned char *out;
+    size_t count, in_bytes, out_bytes;
+};
+
+VEC_INLINE size_t rotate_bytes(inlay_element_type type)
+{
+    return type == INLAY_F32 ? 4 : 2;
+}
+
+VEC_INLINE vec rotate_load(const unsigned char *from, inlay_element_type type)
+{
+    return type == INLAY_F32 ? vec_load(from) : type == INLAY_F16 ? vec_load_f16(from) : vec_load_bf16(from);
+}
+
+/* Rounds rotated bfloat16 numbers to bfloat16, in the upper halves of the lanes. A NaN among them has zeros in its
+   lower half, as its operands had, so the sum doesn't carry. */
+VEC_INLINE vec rotate_upper(vec x)
+{
+    const vec_bits bits = (vec_bits)x;
+    return (vec)(bits + (bits >> 16 & 1) + 0x7fff);
+}
+
+/* Stores one vector at each of two places. */
+VEC_INLINE void rotate_store(unsigned char *a_to, vec a, unsigned char *b_to, vec b, inlay_element_type type)
+{
+    if (type == INLAY_F32) {
+        vec_store(a_to, a);
+        vec_store(b_to, b);
+    } else {
+        const vec both = type == INLAY_F16 ? vec_pack_f16(a, b) : vec_pack_upper(rotate_upper(a), rotate_upper(b));
+        vec_store_parts(a_to, b_to, both);
+    }
+}
+
+/* Rotates columns that are `apart` bytes apart. `vecs` is a constant. */
+VEC_INLINE void rotate_halves(struct rotate_heads heads, struct rotate_block block, ptrdiff_t apart, size_t vecs,
+                              inlay_element_type type)
+{
+    vec cos[ROTATE_VECS], sin[ROTATE_VECS], x[ROTATE_VECS], y[ROTATE_VECS];
+    const size_t element = rotate_bytes(type), last = block.count - VEC_LEN;
+    for (size_t i = 0; i < vecs; i++) {
+        const size_t at = i + 1 < vecs ? i * VEC_LEN : last;
+        cos[i] = vec_load(block.cos + at * sizeof(float));
+        sin[i] = vec_load(block.sin + at * sizeof(float));
+    }
+    const unsigned char *in = heads.in + block.at * element;
+    unsigned char *out = heads.out + block.at * element;
+    for (size_t left = heads.count; left > 0; left--) {
+        for (size_t i = 0; i < vecs; i++) {
+            const unsigned char *from = in + (i + 1 < vecs ? i * VEC_LEN : last) * element;
+            x[i] = rotate_load(from, type);
+            y[i] = rotate_load(from + apart, type);
+        }
+        for (size_t i = 0; i < vecs; i++) {
+            unsigned char *to = out + (i + 1 < vecs ? i * VEC_LEN : last) * element;
+            rotate_store(to, x[i] * cos[i] - y[i] * sin[i], to + apart, y[i] * cos[i] + x[i] * sin[i], type);
+        }
+        in += heads.in_bytes;
+        out += heads.out_bytes;
+    }
+}
+
+/* Rotates columns with their neighbors. `vecs` is a constant. */
+VEC_INLINE void rotate_interleaved(struct rotate_heads heads, struct rotate_block block, size_t vecs,
+                                   inlay_element_type type)
+{
+    vec cos[ROTATE_VECS], sin[ROTATE_VECS], x[ROTATE_VECS];
+    const size_t element = rotate_bytes(type), last = block.count - VEC_LEN;
+    for (size_t i = 0; i < vecs; i++) {
+        const size_t at = i + 1 < vecs ? i * VEC_LEN : last;
+        cos[i] = vec_load(block.cos + at * sizeof(float));
+        sin[i] = vec_load(block.sin + at * sizeof(float));
+    }
+    const unsigned char *in = heads.in + block.at * element;
+    unsigned char *out = heads.out + block.at * element;
+    for (size_t left = heads.count; left > 0; left--) {
+        for (size_t i = 0; i < vecs; i++)
+            x[i] = rotate_load(in + (i + 1 < vecs ? i * VEC_LEN : last) * element, type);
+        for (size_t i = 0; i < vecs; i++)
+            x[i] = x[i] * cos[i] + vec_swap_neighbors(x[i]) * sin[i];
+        for (size_t i = 0; i < vecs; i += 2) {
+            /* A vector without a partner is stored twice. */
+            const size_t next = i + 1 < vecs ? i + 1 : i;
+            unsigned char *to = out + (i + 1 < vecs ? i * VEC_LEN : last) * element;
+            rotate_store(to, x[i], out + (next + 1 < vecs ? next * VEC_LEN : last) * element, x[next], type);
+        }
+        in += heads.in_bytes;
+        out += heads.out_bytes;
+    }
+}
+
+VEC_INLINE void rotate_vecs(const struct inlay_rotary_tile *tile, struct rotate_heads heads, struct rotate_block block,
+                            ptrdiff_t apart, size_t vecs, inlay_element_type type)
+{
+    if (tile->interleaved)
+        rotate_interleaved(heads, block, vecs, type);
+    else
+        rotate_halves(heads, block, apart, vecs, type);
+}
+
+/* Rotates a block of all heads. Each type has its own functions. */
+VEC_INLINE void rotate_block(const struct inlay_rotary_tile *tile, struct rotate_heads heads, struct rotate_block block,
+                             ptrdiff_t apart, inlay_element_type type)
+{
+    switch ((block.count + VEC_LEN - 1) / VEC_LEN) {
+    case 1:
+        rotate_vecs(tile, heads, block, apart, 1, type);
+        break;
+    case 2:
+        rotate_vecs(tile, heads, block, apart, 2, type);
+        break;
+    case 3:
+        rotate_vecs(tile, heads, block, apart, 3, type);
+        break;
+    default:
+        rotate_vecs(tile, heads, block, apart, ROTATE_VECS, type);
+    }
+}
+
+/* Rotates heads whose angles don't fill a vector, each in a buffer. */
+VEC_INLINE void rotate_few(const struct inlay_rotary_tile *tile, struct rotate_heads heads, struct rotate_block block,
+                           inlay_element_type type)
+{
+    unsigned char few[2 * VEC_BYTES] = {0};
+    const size_t half = tile->pairs * rotate_bytes(type), second = tile->interleaved ? half : VEC_BYTES;
+    const ptrdiff_t apart = tile->inverse ? -VEC_BYTES : VEC_BYTES;
+    unsigned char *first = tile->inverse && !tile->interleaved ? few + VEC_BYTES : few;
+    const struct rotate_heads one = {first, first, 1, 0, 0};
+    block.count = VEC_LEN;
+    for (size_t i = 0; i < heads.count; i++) {
+        memcpy(few, heads.in + i * heads.in_bytes, half);
+        memcpy(few + second, heads.in + i * heads.in_bytes + half, half);
+        rotate_vecs(tile, one, block, apart, 1, type);
+        memcpy(heads.out + i * heads.out_bytes, few, half);
+        memcpy(heads.out + i * heads.out_bytes + half, few + second, half);
+    }
+}
+
+/* Rotates the heads of one tensor at one token, in blocks of all angles. The inverse with halves is the rotation of
+   swapped halves. */
+VEC_INLINE void rotate_tensor(const struct inlay_rotary_tile *tile, struct rotate_heads heads,
+                              struct rotate_block angles, inlay_element_type type)
+{
+    if (angles.count < VEC_LEN) {
+        rotate_few(tile, heads, angles, type);
+        return;
+    }
+    ptrdiff_t apart = (ptrdiff_t)(tile->pairs * rotate_bytes(type));
+    if (tile->inverse && !tile->interleaved) {
+        heads.in += apart;
+        heads.out += apart;
+        apart = -apart;
+    }
+    for (size_t at = 0; at < angles.count;) {
+        size_t count = angles.count - at;
+        if (count > ROTATE_VECS * VEC_LEN) /* leave none or at least a vector for the next block */
+            count = (ROTATE_VECS - (count - ROTATE_VECS * VEC_LEN < VEC_LEN)) * VEC_LEN;
+        const size_t bytes = at * sizeof(float);
+        rotate_block(tile, heads, (struct rotate_block){angles.cos + bytes, angles.sin + bytes, at, count}, apart,
+                     type);
+        at += count;
+    }
+}
+
+/* Not inlined, since each type has its own loops and registers. */
+#define ROTATE_TYPE(name, type)                                                                                        \
+    static __attribute__((noinline)) void NAME(name)(const struct inlay_rotary_tile *tile, struct rotate_heads heads,  \
+                                                     struct rotate_block angles)                                       \
+    {                                                                                                                  \
+        rotate_tensor(tile, heads, angles, type);                                                                      \
+    }
+ROTATE_TYPE(rotate_f32, INLAY_F32)
+ROTATE_TYPE(rotate_f16, INLAY_F16)
+ROTATE_TYPE(rotate_bf16, INLAY_BF16)
+#undef ROTATE_TYPE
+
+/* The angles of one token as blocks read them, padded to whole vectors. */
+struct rotate_angles {
+    _Alignas(INLAY_CACHE_LINE) unsigned char cos[INLAY_ROTARY_MAX_DIM * sizeof(float)];
+    unsigned char sin[INLAY_ROTARY_MAX_DIM * sizeof(float)];
+};
+
+_Static_assert(INLAY_ROTARY_MAX_DIM % (2 * VEC_LEN) == 0, "padded angles fit");
+
+/* Prepares one vector of cosines and one of sines, for pairs from `i` on. */
+VEC_INLINE void rotate_prepare(const struct inlay_rotary_tile *tile, struct rotate_angles *angles, size_t i, vec cos,
+                               vec sin)
+{
+    if (!tile->interleaved) {
+        vec_store(angles->cos + i * sizeof(float), cos);
+        vec_store(angles->sin + i * sizeof(float), sin);
+        return;
+    }
+    const struct vec_two cosines = vec_interleave(cos, cos);
+    const struct vec_two sines = tile->inverse ? vec_interleave(sin, -sin) : vec_interleave(-sin, sin);
+    vec_store(angles->cos + 2 * i * sizeof(float), cosines.low);
+    vec_store(angles->cos + 2 * i * sizeof(float) + VEC_BYTES, cosines.high);
+    vec_store(angles->sin + 2 * i * sizeof(float), sines.low);
+    vec_store(angles->sin + 2 * i * sizeof(float) + VEC_BYTES, sines.high);
+}
+
+/* Returns the angles of a token: its own row, or one prepared from it. */
+VEC_INLINE struct rotate_block rotate_angles(const struct inlay_rotary_tile *tile, const unsigned char *cos,
+                                             struct rotate_angles *prepared)
+{
+    const size_t pairs = tile->pairs, whole = pairs / VEC_LEN * VEC_LEN;
+    const unsigned char *sin = cos + pairs * sizeof(float);
+    if (!tile->interleaved && pairs >= VEC_LEN)
+        return (struct rotate_block){cos, sin, 0, pairs};
+    for (size_t i = 0; i < whole; i += VEC_LEN)
+        rotate_prepare(tile, prepared, i, vec_load(cos + i * sizeof(float)), vec_load(sin + i * sizeof(float)));
+    if (whole < pairs)
+        rotate_prepare(tile, prepared, whole, vec_load_n(cos + whole * sizeof(float), pairs - whole),
+                       vec_load_n(sin + whole * sizeof(float), pairs - whole));
+    return (struct rotate_block){prepared->cos, prepared->sin, 0, tile->interleaved ? 2 * pairs : pairs};
+}
+
+static void NAME(rotate)(const struct inlay_rotary_tile *tile)
+{
+    struct rotate_angles prepared;
+    for (size_t t = 0; t < tile->tokens; t++) {
+        const struct rotate_block angles = rotate_angles(tile, tile->angles[t], &prepared);
+        for (size_t k = 0; k < tile->count; k++) {
+            const struct inlay_rotary_heads tensor = tile->tensors[k];
+            const struct rotate_heads heads = {tensor.in + t * tensor.in_token_bytes,
+                                               tensor.out + t * tensor.out_token_bytes, tensor.heads,
+                                               tensor.in_head_bytes, tensor.out_head_bytes};
+            if (tensor.type == INLAY_F32)
+                NAME(rotate_f32)(tile, heads, angles);
+            else if (tensor.type == INLAY_F16)
+                NAME(rotate_f16)(tile, heads, angles);
+            else
+                NAME(rotate_bf16)(tile, heads, angles);
+            const size_t element = rotate_bytes(tensor.type), rotated = 2 * tile->pairs * element;
+            if (heads.in != heads.out && tensor.columns * element > rotated)
+                for (size_t h = 0; h < heads.count; h++)
+                    memcpy(heads.out + h * heads.out_bytes + rotated, heads.in + h * heads.in_bytes + rotated,
+                           tensor.columns * element - rotated);
+        }
+    }
+}

@@ -1,0 +1,657 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Rotary positions, applied: SIMD kernels against scalar ones bit by bit, results against long double, every way to
+ * give positions, memory orders, executors, and every error.
+ */
+#include "support/support.h"
+
+#include "base/bits.h"
+#include "base/executor.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const inlay_rotary_layout layouts[] = {INLAY_ROTARY_HALVES, INLAY_ROTARY_INTERLEAVED};
+
+static size_t bytes_of(inlay_element_type type)
+{
+    return type == INLAY_F32 ? 4 : 2;
+}
+
+static float value_at(inlay_element_type type, const unsigned char *row, size_t column)
+{
+    float x;
+    const inlay_table one = inlay_table_view(type, row + column * bytes_of(type), 1, 1, bytes_of(type));
+    const int64_t id = 0;
+    ck_assert_int_eq(inlay_gather(&one, &id, INLAY_ID_I64, 1, 1, &x, sizeof x, NULL, NULL), INLAY_OK);
+    return x;
+}
+
+/* True if all elements have the same bits or are NaN. */
+static bool same_elements(inlay_element_type type, const unsigned char *a, const unsigned char *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(a + i * bytes_of(type), b + i * bytes_of(type), bytes_of(type)) != 0 &&
+            !(isnan(value_at(type, a, i)) && isnan(value_at(type, b, i))))
+            return false;
+    return true;
+}
+
+/* Fills elements: random bits, or with `tame` numbers in [-2, 2). */
+static void fill(struct random *random, inlay_element_type type, unsigned char *at, size_t n, bool tame)
+{
+    for (size_t i = 0; i < n; i++) {
+        float x = (float)(4 * random_unit(random) - 2);
+        if (!tame)
+            x = random_float(random);
+        uint32_t bits = inlay_bits_f32(x);
+        if (type == INLAY_F16)
+            bits = tame ? (uint32_t)(0x3800 + random_below(random, 0x800)) : (uint32_t)random_bits(random);
+        else if (type == INLAY_BF16)
+            bits >>= 16;
+        memcpy(at + i * bytes_of(type), &bits, bytes_of(type));
+    }
+}
+
+/* ---- The kernels ------------------------------------------------------------------------------------------------- */
+
+/* Rotates heads by the kernel under test and by the scalar one, and compares all bytes. */
+static void compare_kernels(struct random *random, struct arena *arena, struct inlay_rotary_tile tile,
+                            inlay_element_type type, bool in_place, enum placement placement)
+{
+    enum { HEADS = 3, ROOM = 8192 };
+    static unsigned char data[ROOM], expected[ROOM];
+    static float angles[2 * INLAY_ROTARY_MAX_DIM];
+    const size_t rest = random_below(random, 3), columns = 2 * tile.pairs + rest, head = columns * bytes_of(type);
+    const size_t stride = head + random_below(random, 5), bytes = (HEADS - 1) * stride + head;
+    for (size_t i = 0; i < 2 * tile.pairs; i++)
+        angles[i] = (float)(2 * random_unit(random) - 1);
+    struct arena angle_arena = arena_make(2 * tile.pairs * sizeof(float));
+    unsigned char *row = arena_place(&angle_arena, 2 * tile.pairs * sizeof(float), AT_END, 0);
+    memcpy(row, angles, 2 * tile.pairs * sizeof(float));
+    unsigned char *out = arena_place(arena, bytes, placement, random_below(random, 64));
+    fill(random, type, data, ROOM / bytes_of(type), false);
+    memcpy(expected, out, bytes);
+    struct inlay_rotary_heads heads = {.type = type,
+                                       .heads = HEADS,
+                                       .columns = columns,
+                                       .in = data,
+                                       .in_head_bytes = stride,
+                                       .out = expected,
+                                       .out_head_bytes = stride};
+    tile.angles = (const unsigned char *const[]){row};
+    tile.tokens = tile.count = 1;
+    tile.tensors = &heads;
+    inlay_kernels_scalar.rotate(&tile);
+    if (in_place)
+        for (size_t h = 0; h < HEADS; h++)
+            memcpy(out + h * stride, data + h * stride, head);
+    heads.in = in_place ? out : data;
+    heads.out = out;
+    tested->rotate(&tile);
+    for (size_t h = 0; h < HEADS; h++)
+        EXPECT(same_elements(type, out + h * stride, expected + h * stride, columns),
+               "%zu pairs of type %d, interleaved %d, inverse %d, in place %d: head %zu differs", tile.pairs, (int)type,
+               tile.interleaved, tile.inverse, in_place, h);
+    EXPECT(arena_untouched_outside(arena, out, HEADS, stride, head), "%zu pairs of type %d: wrote outside", tile.pairs,
+           (int)type);
+    arena_free(&angle_arena);
+}
+
+START_TEST(kernels_match_scalar_between_guard_pages)
+{
+    struct random random = {1};
+    struct arena arena = arena_make(16384);
+    for (size_t pairs = 1; pairs <= 150; pairs++)
+        for (int way = 0; way < 8; way++)
+            for (inlay_element_type type = INLAY_F32; type <= INLAY_BF16; type++)
+                compare_kernels(&random, &arena,
+                                (struct inlay_rotary_tile){.pairs = pairs, .interleaved = way & 1, .inverse = way & 2},
+                                type, way & 4, (enum placement)(pairs * 8 + (size_t)way + type) % 3);
+    arena_free(&arena);
+}
+END_TEST
+
+/* ---- Whole calls ------------------------------------------------------------------------------------------------- */
+
+static inlay_rotary *make_rotary(const inlay_rotary_spec *spec)
+{
+    inlay_rotary *rotary = NULL;
+    ck_assert_int_eq(inlay_rotary_create(spec, NULL, &rotary), INLAY_OK);
+    return rotary;
+}
+
+static void rotate(const inlay_rotary *rotary, const inlay_batch *batch, const inlay_rotary_tensor *tensors, size_t n,
+                   inlay_rotary_direction direction)
+{
+    inlay_fault fault = {0};
+    const inlay_status status = inlay_rotate(rotary, batch, tensors, n, direction, NULL, &fault);
+    EXPECT(status == INLAY_OK, "%s: %s", fault.field, fault.reason);
+}
+
+static inlay_rotary_spec scaled_spec(inlay_rotary_scaling scaling, size_t dim)
+{
+    static double factors[INLAY_ROTARY_MAX_DIM / 2];
+    for (size_t i = 0; i < INLAY_ROTARY_MAX_DIM / 2; i++)
+        factors[i] = 1 + (double)i / 16;
+    inlay_rotary_spec spec = inlay_rotary_spec_default(dim);
+    spec.scaling = scaling;
+    spec.factor = 4;
+    spec.original_length = 4096;
+    spec.length = 10000;
+    spec.low_freq_factor = 1;
+    spec.high_freq_factor = 4;
+    spec.short_factors = spec.long_factors = factors;
+    spec.cached_positions = 100;
+    return spec;
+}
+
+/* Compares one rotated head with its definition in long double. `factor` is that of cosines and sines. */
+static void check_head(inlay_element_type type, inlay_rotary_layout layout, const double *frequencies, double factor,
+                       size_t pairs, int64_t position, const unsigned char *in, const unsigned char *out)
+{
+    const long double half_ulp = type == INLAY_F32 ? 0 : type == INLAY_F16 ? 0x1p-11L : 0x1p-8L;
+    for (size_t i = 0; i < pairs; i++) {
+        const size_t first = layout == INLAY_ROTARY_HALVES ? i : 2 * i;
+        const size_t second = layout == INLAY_ROTARY_HALVES ? pairs + i : 2 * i + 1;
+        const long double angle = (long double)position * frequencies[i];
+        const long double c = cosl(angle) * factor, s = sinl(angle) * factor;
+        const long double x = value_at(type, in, first), y = value_at(type, in, second);
+        const long double x_out = x * c - y * s, y_out = y * c + x * s;
+        const long double size = (fabsl(x) + fabsl(y)) * factor;
+        const long double bound = size * 0x3p-24L + size * half_ulp + 0x1p-25L;
+        EXPECT(
+            fabsl(value_at(type, out, first) - x_out) <= bound && fabsl(value_at(type, out, second) - y_out) <= bound,
+            "type %d, layout %d, pair %zu of %zu at %lld: %g %g, not %Lg %Lg", (int)type, (int)layout, i, pairs,
+            (long long)position, (double)value_at(type, out, first), (double)value_at(type, out, second), x_out, y_out);
+    }
+}
+
+START_TEST(results_match_long_double)
+{
+    static const size_t dims[] = {2, 6, 24, 32, 64, 80, 96, 128, 256, 1024};
+    static const int64_t starts[] = {0, 98, 4095, 1000000};
+    struct random random = {2};
+    enum { N = 4, HEADS = 2 };
+    static unsigned char in[N * HEADS * INLAY_ROTARY_MAX_DIM * 4], out[sizeof in];
+    for (inlay_rotary_scaling scaling = INLAY_ROTARY_DEFAULT; scaling <= INLAY_ROTARY_LONGROPE; scaling++)
+        for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+            for (size_t way = 0; way < 6; way++) {
+                const inlay_element_type type = (inlay_element_type)(INLAY_F32 + way / 2);
+                inlay_rotary_spec spec = scaled_spec(scaling, dims[d]);
+                double frequencies[INLAY_ROTARY_MAX_DIM / 2], factor;
+                if (dims[d] == 2 && (scaling == INLAY_ROTARY_NTK || scaling == INLAY_ROTARY_DYNAMIC_NTK))
+                    continue;
+                ck_assert_int_eq(inlay_rotary_frequencies(&spec, frequencies, &factor), INLAY_OK);
+                spec.layout = layouts[way % 2];
+                inlay_rotary *rotary = make_rotary(&spec);
+                fill(&random, type, in, N * HEADS * dims[d], true);
+                inlay_rotary_tensor tensor = inlay_rotary_in_place(type, in, HEADS, dims[d]);
+                tensor.out = out;
+                const int64_t start = starts[(d + way) % 4];
+                const inlay_batch batch = inlay_batch_i32(NULL, 1, N, start);
+                rotate(rotary, &batch, &tensor, 1, INLAY_ROTARY_FORWARD);
+                const size_t head = dims[d] * bytes_of(type);
+                for (size_t t = 0; t < N; t++)
+                    for (size_t h = 0; h < HEADS; h++)
+                        check_head(type, spec.layout, frequencies, factor, dims[d] / 2, start + (int64_t)t,
+                                   in + (t * HEADS + h) * head, out + (t * HEADS + h) * head);
+                inlay_rotary_destroy(rotary);
+            }
+}
+END_TEST
+
+/* A call of several sequences and its expected positions, with two tensors whose heads are compared one by one with a
+   call of one token. */
+enum { DIM = 40, COLUMNS = 45, HEADS = 3, SEQUENCES = 3, TOKENS = 120, HEAD = COLUMNS * sizeof(float) };
+
+static void check_tokens(const inlay_rotary *rotary, const inlay_batch *batch, const int64_t *positions,
+                         const inlay_rotary_strides *data_strides, const inlay_rotary_strides *out_strides,
+                         const size_t *sequences, const size_t *places)
+{
+    enum { ROOM = SEQUENCES * TOKENS * (HEADS + 1) * HEAD };
+    static unsigned char in[ROOM], out[ROOM], same[ROOM];
+    struct random random = {3};
+    fill(&random, INLAY_F32, in, ROOM / sizeof(float), true);
+    memset(out, 0x5a, ROOM);
+    memcpy(same, in, ROOM);
+    inlay_rotary_tensor tensor = inlay_rotary_in_place(INLAY_F32, in, HEADS, COLUMNS);
+    tensor.data_strides = *data_strides;
+    tensor.out_strides = *out_strides;
+    tensor.out = out;
+    rotate(rotary, batch, &tensor, 1, INLAY_ROTARY_FORWARD);
+    size_t written = 0;
+    for (size_t t = 0; positions[t] >= 0; t++)
+        for (size_t h = 0; h < HEADS; h++) {
+            float expected[COLUMNS];
+            memcpy(expected,
+                   in + sequences[t] * data_strides->sequence + places[t] * data_strides->token +
+                       h * data_strides->head,
+                   HEAD);
+            const inlay_rotary_tensor one = inlay_rotary_in_place(INLAY_F32, expected, 1, COLUMNS);
+            const inlay_batch token = inlay_batch_i32(NULL, 1, 1, positions[t]);
+            rotate(rotary, &token, &one, 1, INLAY_ROTARY_FORWARD);
+            unsigned char *at =
+                out + sequences[t] * out_strides->sequence + places[t] * out_strides->token + h * out_strides->head;
+            EXPECT(memcmp(at, expected, HEAD) == 0, "token %zu, head %zu at position %lld differs", t, h,
+                   (long long)positions[t]);
+            memset(at, 0x5a, HEAD);
+            written++;
+        }
+    for (size_t i = 0; i < ROOM; i++)
+        EXPECT(out[i] == 0x5a, "%zu heads: byte %zu was written", written, i);
+    EXPECT(memcmp(in, same, ROOM) == 0, "the input changed");
+}
+
+/* Memory orders: [sequences, tokens, heads], [sequences, heads, tokens], [tokens, sequences, heads] with gaps. */
+static const inlay_rotary_strides orders[] = {
+    {TOKENS * HEADS * HEAD, HEADS *HEAD, HEAD},
+    {TOKENS * HEADS * HEAD, HEAD, TOKENS *HEAD},
+    {(HEADS + 1) * HEAD, SEQUENCES *(HEADS + 1) * HEAD, HEAD + 12},
+};
+
+START_TEST(every_way_to_give_positions)
+{
+    static const int64_t starts[SEQUENCES] = {2147483647 - 39, 0, 97}, offsets[] = {0, 7, 7, 40};
+    static int64_t positions[TOKENS + 1], ids[TOKENS];
+    static size_t sequences[TOKENS], places[TOKENS];
+    struct random random = {4};
+    inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
+    spec.cached_positions = 100;
+    for (int way = 0; way < 36; way++) {
+        const bool ragged = way % 3 == 2, with_starts = way / 3 % 2, with_ids = way / 6 % 2;
+        inlay_batch batch = inlay_batch_i32(NULL, SEQUENCES, 40, 70);
+        batch.offsets = ragged ? offsets : NULL;
+        batch.starts = with_starts ? starts : NULL;
+        batch.position_ids = with_ids ? ids : NULL;
+        batch.position_id_type = with_ids ? INLAY_ID_I64 : (inlay_id_type)0;
+        size_t token = 0;
+        for (size_t b = 0; b < SEQUENCES; b++)
+            for (size_t s = 0; s < (ragged ? (size_t)(offsets[b + 1] - offsets[b]) : 40); s++, token++) {
+                ids[token] = (int64_t)random_below(&random, random_below(&random, 2) ? 150 : 1u << 31);
+                positions[token] = with_ids ? ids[token] : (with_starts ? starts[b] : 70) + (int64_t)s;
+                sequences[token] = b;
+                places[token] = s;
+            }
+        positions[token] = -1;
+        spec.layout = layouts[way % 2];
+        inlay_rotary *rotary = make_rotary(&spec);
+        check_tokens(rotary, &batch, positions, &orders[way / 12], &orders[(way + 1) % 3], sequences, places);
+        /* Without a stride, sequences are packed, or padded_length tokens apart. */
+        inlay_rotary_strides packed = orders[0];
+        packed.sequence = 0;
+        batch.padded_length = ragged && with_starts ? 33 : 0;
+        for (size_t t = 0; t < token; t++)
+            places[t] = batch.padded_length > 0 ? sequences[t] * batch.padded_length + places[t] : t;
+        check_tokens(rotary, &batch, positions, &packed, &packed, sequences, places);
+        inlay_rotary_destroy(rotary);
+    }
+}
+END_TEST
+
+START_TEST(caches_and_given_frequencies_change_no_bits)
+{
+    enum { N = 300 };
+    static float base[N][DIM], other[N][DIM];
+    struct random random = {5};
+    double frequencies[DIM / 2], factor;
+    inlay_rotary_spec spec = scaled_spec(INLAY_ROTARY_YARN, DIM);
+    ck_assert_int_eq(inlay_rotary_frequencies(&spec, frequencies, &factor), INLAY_OK);
+    const inlay_batch batch = inlay_batch_i32(NULL, 1, N, 3900);
+    const inlay_rotary_tensor tensors[] = {inlay_rotary_in_place(INLAY_F32, base, 1, DIM),
+                                           inlay_rotary_in_place(INLAY_F32, other, 1, DIM)};
+    static const size_t caches[] = {0, 4000, 5000, INLAY_CACHED_POSITIONS_DEFAULT};
+    for (uint32_t float_angles = 0; float_angles < 2; float_angles++)
+        for (size_t i = 0; i < 8; i++) {
+            fill(&random, INLAY_F32, (unsigned char *)base, N * DIM, false);
+            memcpy(other, base, sizeof base);
+            spec.float_angles = float_angles;
+            spec.cached_positions = 1;
+            spec.inv_freq = NULL;
+            spec.attention_factor = 0;
+            inlay_rotary *rotary = make_rotary(&spec);
+            rotate(rotary, &batch, &tensors[0], 1, INLAY_ROTARY_FORWARD);
+            inlay_rotary_destroy(rotary);
+            spec.cached_positions = caches[i / 2];
+            spec.inv_freq = i % 2 ? frequencies : NULL;
+            spec.attention_factor = i % 2 ? factor : 0;
+            rotary = make_rotary(&spec);
+            rotate(rotary, &batch, &tensors[1], 1, INLAY_ROTARY_FORWARD);
+            inlay_rotary_destroy(rotary);
+            EXPECT(same_elements(INLAY_F32, (unsigned char *)base, (unsigned char *)other, (size_t)N * DIM),
+                   "case %zu, float angles %u", i, float_angles);
+        }
+}
+END_TEST
+
+START_TEST(packed_queries_and_keys_in_place)
+{
+    /* [tokens, queries | keys | values], and per head a query, a key and a value as in GPT-NeoX. */
+    enum { N = 70, D = 24, QUERIES = 4, KEYS = 2, ALL = QUERIES + 2 * KEYS };
+    static float x[N][12][D], expected[N][12][D];
+    struct random random = {6};
+    inlay_rotary_spec spec = inlay_rotary_spec_default(D);
+    inlay_rotary *rotary = make_rotary(&spec);
+    for (int neox = 0; neox < 2; neox++) {
+        const size_t heads = neox ? 12 : ALL;
+        fill(&random, INLAY_F32, (unsigned char *)x, (size_t)N * 12 * D, true);
+        memcpy(expected, x, sizeof x);
+        float *first = x[0][0];
+        inlay_rotary_tensor tensors[] = {
+            inlay_rotary_in_place(INLAY_F32, first, 4, D),
+            inlay_rotary_in_place(INLAY_F32, neox ? first + D : first + QUERIES * D, neox ? 4 : KEYS, D)};
+        for (int i = 0; i < 2; i++) {
+            tensors[i].data_strides = (inlay_rotary_strides){0, heads * D * sizeof(float), D * sizeof(float)};
+            tensors[i].data_strides.head *= neox ? 3 : 1;
+            tensors[i].out_strides = tensors[i].data_strides;
+        }
+        const inlay_batch batch = inlay_batch_i32(NULL, 1, N, 5);
+        rotate(rotary, &batch, tensors, 2, INLAY_ROTARY_FORWARD);
+        float *at = expected[0][0];
+        for (size_t t = 0; t < N; t++)
+            for (size_t h = 0; h < heads; h++, at += D) {
+                const inlay_rotary_tensor one = inlay_rotary_in_place(INLAY_F32, at, 1, D);
+                const inlay_batch token = inlay_batch_i32(NULL, 1, 1, 5 + (int64_t)t);
+                if (neox ? h % 3 < 2 : h < QUERIES + KEYS)
+                    rotate(rotary, &token, &one, 1, INLAY_ROTARY_FORWARD);
+            }
+        EXPECT(memcmp(x, expected, sizeof x) == 0, "neox %d: packed heads differ", neox);
+    }
+    inlay_rotary_destroy(rotary);
+}
+END_TEST
+
+START_TEST(inverse_undoes_a_rotation)
+{
+    enum { N = 20, H = 2 };
+    static unsigned char x[N * H * 128 * 4], kept[sizeof x];
+    struct random random = {7};
+    for (int way = 0; way < 6; way++) {
+        const inlay_element_type type = (inlay_element_type)(INLAY_F32 + way / 2);
+        inlay_rotary_spec spec = inlay_rotary_spec_default(128);
+        spec.layout = layouts[way % 2];
+        inlay_rotary *rotary = make_rotary(&spec);
+        fill(&random, type, x, (size_t)N * H * 128, true);
+        memcpy(kept, x, sizeof x);
+        const inlay_rotary_tensor tensor = inlay_rotary_in_place(type, x, H, 128);
+        const inlay_batch batch = inlay_batch_i32(NULL, 1, N, 4090);
+        rotate(rotary, &batch, &tensor, 1, INLAY_ROTARY_FORWARD);
+        EXPECT(memcmp(x, kept, sizeof x) != 0, "nothing was rotated");
+        rotate(rotary, &batch, &tensor, 1, INLAY_ROTARY_INVERSE);
+        const float bound = type == INLAY_F32 ? 0x1p-20f : type == INLAY_F16 ? 0x1p-8f : 0x1p-5f;
+        for (size_t i = 0; i < (size_t)N * H * 128; i++)
+            EXPECT(fabsf(value_at(type, x, i) - value_at(type, kept, i)) <= bound, "way %d: element %zu is %g, not %g",
+                   way, i, (double)value_at(type, x, i), (double)value_at(type, kept, i));
+        inlay_rotary_destroy(rotary);
+    }
+}
+END_TEST
+
+/* ---- Executors --------------------------------------------------------------------------------------------------- */
+
+/* Arrays that an executor overwrites before it runs parts, as another thread could. */
+struct rewrite {
+    void *arrays[3];
+    size_t bytes;
+    int value;
+    size_t parts;
+};
+
+static void run_backwards(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
+{
+    struct rewrite *rewrite = ctx;
+    rewrite->parts = count;
+    for (size_t i = 0; i < 3 && rewrite->arrays[i] != NULL; i++)
+        memset(rewrite->arrays[i], rewrite->value, rewrite->bytes);
+    for (size_t i = count; i-- > 0;)
+        task(arg, i);
+}
+
+START_TEST(parts_change_no_bits)
+{
+    enum { N = 301, H = 5, D = 64 };
+    static float x[3][N][H][D], expected[3][N][H][D];
+    struct random random = {8};
+    struct rewrite none = {.parts = 0};
+    const inlay_rotary_spec spec = scaled_spec(INLAY_ROTARY_LLAMA3, D);
+    inlay_rotary *rotary = make_rotary(&spec);
+    fill(&random, INLAY_F32, (unsigned char *)x, sizeof x / sizeof(float), true);
+    memcpy(expected, x, sizeof x);
+    const inlay_batch batch = inlay_batch_i32(NULL, 3, N, 3);
+    const inlay_rotary_tensor one = inlay_rotary_in_place(INLAY_F32, expected, H, D);
+    rotate(rotary, &batch, &one, 1, INLAY_ROTARY_FORWARD);
+    for (size_t threads = 1; threads <= 7; threads++) {
+        static float y[3][N][H][D];
+        memcpy(y, x, sizeof x);
+        const inlay_executor executor = {&none, run_backwards, threads};
+        const inlay_rotary_tensor tensor = inlay_rotary_in_place(INLAY_F32, y, H, D);
+        ck_assert_int_eq(inlay_rotate(rotary, &batch, &tensor, 1, INLAY_ROTARY_FORWARD, &executor, NULL), INLAY_OK);
+        EXPECT(memcmp(y, expected, sizeof y) == 0, "%zu threads change bits", threads);
+        EXPECT(threads == 1 || none.parts >= threads, "%zu parts for %zu threads", none.parts, threads);
+    }
+    inlay_rotary_destroy(rotary);
+}
+END_TEST
+
+START_TEST(arrays_that_change_during_a_call_lead_nowhere_else)
+{
+    enum { N = 200, B = 2, H = 4, D = 64 };
+    struct arena arena = arena_make(B * N * H * D * sizeof(float));
+    unsigned char *x = arena_place(&arena, B * N * H * D * sizeof(float), AT_END, 0);
+    inlay_rotary_spec spec = inlay_rotary_spec_default(D);
+    spec.cached_positions = 300;
+    inlay_rotary *rotary = make_rotary(&spec);
+    for (int way = 0; way < 12; way++) {
+        static const int values[] = {0xff, 0x7f, 1, 0};
+        int64_t starts[B + 1] = {1, 2}, offsets[B + 1] = {0, N / 2, B * N}, ids[B * N] = {0};
+        struct rewrite rewrite = {.bytes = sizeof starts, .value = values[way % 4]};
+        inlay_batch batch = inlay_batch_i32(NULL, B, N, 0);
+        size_t n = 0;
+        if (way / 4 == 0)
+            rewrite.arrays[n++] = starts, batch.starts = starts;
+        if (way / 4 == 1)
+            rewrite.arrays[n++] = ids, batch.position_ids = ids, batch.position_id_type = INLAY_ID_I64;
+        inlay_rotary_tensor tensor = inlay_rotary_in_place(INLAY_F32, x, H, D);
+        if (way / 4 == 2) {
+            rewrite.arrays[n++] = offsets + 1; /* 0 leaves all tokens to the second sequence */
+            rewrite.bytes = sizeof *offsets;
+            offsets[1] = N;
+            batch.offsets = offsets;
+            batch.length = B * N;
+            tensor.data_strides.sequence = tensor.out_strides.sequence = (size_t)N * H * D * sizeof(float);
+        }
+        const inlay_executor executor = {&rewrite, run_backwards, 4};
+        EXPECT(inlay_rotate(rotary, &batch, &tensor, 1, INLAY_ROTARY_FORWARD, &executor, NULL) == INLAY_OK &&
+                   rewrite.parts > 1,
+               "way %d did not run in parts", way);
+    }
+    inlay_rotary_destroy(rotary);
+    arena_free(&arena);
+}
+END_TEST
+
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
+
+/* Expects an error that blames a field, unchanged data and unchanged errno; returns the fault. */
+static struct {
+    const inlay_rotary *rotary;
+    inlay_batch batch;
+    inlay_rotary_tensor tensors[INLAY_ROTARY_MAX_TENSORS + 1];
+    size_t count;
+    float data[2][4][2][DIM]; /* queries and keys, [2 sequences of 2 tokens, 2 heads, DIM] */
+} call;
+
+static void reset_call(void)
+{
+    call.batch = inlay_batch_i32(NULL, 2, 2, 0);
+    call.count = 2;
+    for (size_t k = 0; k < sizeof call.tensors / sizeof *call.tensors; k++)
+        call.tensors[k] = inlay_rotary_in_place(INLAY_F32, call.data[k % 2], 2, DIM);
+}
+
+static inlay_fault expect_error(inlay_status wanted, const char *field)
+{
+    static float before[2][4][2][DIM];
+    memcpy(before, call.data, sizeof before);
+    inlay_fault fault = {.field = "no field", .reason = ""};
+    errno = 0;
+    inlay_status got =
+        inlay_rotate(call.rotary, &call.batch, call.tensors, call.count, INLAY_ROTARY_FORWARD, NULL, NULL);
+    EXPECT(got == wanted, "\"%s\" without a fault, not \"%s\"", inlay_status_string(got), inlay_status_string(wanted));
+    got = inlay_rotate(call.rotary, &call.batch, call.tensors, call.count, INLAY_ROTARY_FORWARD, NULL, &fault);
+    EXPECT(got == wanted, "\"%s\", not \"%s\"", inlay_status_string(got), inlay_status_string(wanted));
+    EXPECT(wanted == INLAY_OK || (strcmp(fault.field, field) == 0 && strlen(fault.reason) > 0),
+           "\"%s: %s\", not %s, is at fault", fault.field, fault.reason, field);
+    EXPECT(wanted == INLAY_OK || (memcmp(before, call.data, sizeof before) == 0 && errno == 0), "%s: wrote", field);
+    reset_call();
+    return fault;
+}
+
+START_TEST(errors_of_calls)
+{
+    const inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
+    inlay_rotary *rotary = make_rotary(&spec);
+    reset_call();
+    expect_error(INLAY_ERROR_NULL, "rotary");
+    call.rotary = rotary;
+    expect_error(INLAY_OK, "");
+    EXPECT(inlay_rotate(rotary, NULL, call.tensors, 1, INLAY_ROTARY_FORWARD, NULL, NULL) == INLAY_ERROR_NULL, "batch");
+    EXPECT(inlay_rotate(rotary, &call.batch, NULL, 1, INLAY_ROTARY_FORWARD, NULL, NULL) == INLAY_ERROR_NULL, "tensors");
+    EXPECT(inlay_rotate(rotary, &call.batch, NULL, 0, INLAY_ROTARY_FORWARD, NULL, NULL) == INLAY_OK, "no tensors");
+    EXPECT(inlay_rotate(rotary, &call.batch, call.tensors, 1, (inlay_rotary_direction)2, NULL, NULL) ==
+               INLAY_ERROR_OPTION,
+           "direction");
+    const inlay_executor idle = {NULL, NULL, 2};
+    EXPECT(inlay_rotate(rotary, &call.batch, call.tensors, 1, INLAY_ROTARY_FORWARD, &idle, NULL) == INLAY_ERROR_NULL,
+           "executor");
+#define EXPECT_ERROR(status, name, field, value)                                                                       \
+    do {                                                                                                               \
+        call.field = (value);                                                                                          \
+        expect_error(status, name);                                                                                    \
+    } while (0)
+    EXPECT_ERROR(INLAY_ERROR_OPTION, "count", count, INLAY_ROTARY_MAX_TENSORS + 1);
+    EXPECT_ERROR(INLAY_ERROR_OPTION, "size", batch.size, 8);
+    EXPECT_ERROR(INLAY_ERROR_OPTION, "padded_length", batch.padded_length, 4);
+    EXPECT_ERROR(INLAY_ERROR_OPTION, "position_id_type", batch.position_id_type, INLAY_ID_I32);
+    EXPECT_ERROR(INLAY_ERROR_OVERFLOW, "sequences", batch.sequences, SIZE_MAX);
+    EXPECT_ERROR(INLAY_ERROR_OVERFLOW, "data", batch.sequences, SIZE_MAX / 8);
+    EXPECT_ERROR(INLAY_ERROR_OPTION, "type", tensors[1].type, INLAY_I8);
+    EXPECT_ERROR(INLAY_ERROR_OPTION, "type", tensors[1].type, (inlay_element_type)0);
+    EXPECT_ERROR(INLAY_ERROR_OPTION, "reserved", tensors[0].reserved, 1);
+    EXPECT_ERROR(INLAY_ERROR_SHAPE, "columns", tensors[0].columns, DIM - 1);
+    EXPECT_ERROR(INLAY_ERROR_OVERFLOW, "columns", tensors[0].columns, SIZE_MAX / 2);
+    EXPECT_ERROR(INLAY_ERROR_NULL, "data", tensors[1].data, NULL);
+    EXPECT_ERROR(INLAY_ERROR_NULL, "out", tensors[1].out, NULL);
+    EXPECT_ERROR(INLAY_ERROR_STRIDE, "data_strides", tensors[0].data_strides.head, DIM * sizeof(float) - 1);
+    EXPECT_ERROR(INLAY_ERROR_STRIDE, "out_strides", tensors[0].out_strides.token, 0);
+    EXPECT_ERROR(INLAY_ERROR_STRIDE, "out_strides", tensors[0].out_strides.token, 2 * DIM * sizeof(float) - 1);
+    EXPECT_ERROR(INLAY_ERROR_OVERFLOW, "data", tensors[0].data_strides.token, SIZE_MAX / 2);
+    EXPECT_ERROR(INLAY_ERROR_OVERLAP, "out", tensors[1].out, call.data[0]);
+    EXPECT_ERROR(INLAY_ERROR_OVERLAP, "out", tensors[0].out, (char *)call.data + 4);
+    EXPECT_ERROR(INLAY_ERROR_OVERLAP, "out", tensors[1].out, (char *)call.data[0] + sizeof call.data[0] - 4);
+    EXPECT_ERROR(INLAY_ERROR_OVERLAP, "out", tensors[0].out, rotary);
+    EXPECT_ERROR(INLAY_ERROR_OVERLAP, "out", tensors[0].out_strides.token, 2 * DIM * sizeof(float) + 4);
+    EXPECT_ERROR(INLAY_ERROR_OVERLAP, "starts", batch.starts, (const int64_t *)call.data);
+    /* Queries and keys in each other's gaps, but the keys of a token begin 4 bytes too early or end 4 bytes too late.
+       In place, and with the queries written to the gaps of the keys. */
+    static float other[2][4][4][DIM];
+    for (int way = 0; way < 4; way++) {
+        for (size_t k = 0; k < 2; k++) {
+            call.tensors[k].data_strides.token = call.tensors[k].out_strides.token = sizeof other[0][0];
+            call.tensors[k].data = call.tensors[k].out =
+                (char *)call.data + k * (sizeof other[0][0] / 2 + 4 - (way % 2 ? 8 : 0));
+        }
+        if (way / 2) {
+            call.tensors[0].data = other[0];
+            call.tensors[1].out = other[1];
+        }
+        expect_error(INLAY_ERROR_OVERLAP, "out");
+    }
+    /* No token or no head: nothing is read or written. */
+    call.batch.length = 0;
+    EXPECT_ERROR(INLAY_OK, "", tensors[0].data, NULL);
+    call.tensors[0].data = call.tensors[0].out = NULL;
+    EXPECT_ERROR(INLAY_OK, "", tensors[0].heads, 0);
+
+    EXPECT_ERROR(INLAY_ERROR_POSITION, "start", batch.start, -1);
+    call.batch.start = INLAY_POSITION_LIMIT - 1;
+    inlay_fault fault = expect_error(INLAY_ERROR_POSITION, "start");
+    EXPECT(fault.sequence == 0 && fault.token == 1 && fault.value == INLAY_POSITION_LIMIT, "start: where");
+    const int64_t starts[] = {0, INLAY_POSITION_LIMIT - 1};
+    call.batch.starts = starts;
+    fault = expect_error(INLAY_ERROR_POSITION, "starts");
+    EXPECT(fault.sequence == 1 && fault.token == 1 && fault.value == INLAY_POSITION_LIMIT, "starts: where");
+    const int32_t ids[] = {0, 1, 2, -5};
+    call.batch.position_ids = ids;
+    call.batch.position_id_type = INLAY_ID_I32;
+    fault = expect_error(INLAY_ERROR_POSITION, "position_ids");
+    EXPECT(fault.sequence == 1 && fault.token == 1 && fault.value == -5, "position_ids: where");
+    const int64_t offsets[] = {0, 3, 2};
+    call.batch.offsets = offsets;
+    call.batch.length = 2;
+    fault = expect_error(INLAY_ERROR_OFFSETS, "offsets");
+    EXPECT(fault.sequence == 1 && fault.value == 3, "offsets: where");
+    inlay_rotary_destroy(rotary);
+}
+END_TEST
+
+static int releases;
+
+static void *allocate_second(void *ctx, size_t bytes)
+{
+    int *calls = ctx;
+    return ++*calls == 1 ? malloc(bytes) : NULL;
+}
+
+static void release(void *ctx, void *memory)
+{
+    (void)ctx;
+    releases++;
+    free(memory);
+}
+
+START_TEST(errors_of_specs)
+{
+    static const double bad[DIM / 2] = {(double)NAN};
+    int calls = 0;
+    const inlay_allocator allocator = {&calls, allocate_second, release};
+    inlay_rotary *rotary;
+#define EXPECT_SPEC(status, name, value)                                                                               \
+    do {                                                                                                               \
+        inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);                                                       \
+        spec.name = (value);                                                                                           \
+        rotary = (inlay_rotary *)1;                                                                                    \
+        const inlay_status got = inlay_rotary_create(&spec, NULL, &rotary);                                            \
+        EXPECT(got == (status) && rotary == NULL, #name " is \"%s\"", inlay_status_string(got));                       \
+    } while (0)
+    EXPECT_SPEC(INLAY_ERROR_OPTION, size, 0);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, reserved, 1);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, layout, INLAY_ROTARY_PAIRS);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, layout, (inlay_rotary_layout)4);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, float_angles, 2);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, scaling, (inlay_rotary_scaling)8);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, scaling, INLAY_ROTARY_LLAMA3);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, inv_freq, bad);
+    EXPECT_SPEC(INLAY_ERROR_BASE, base, 0.5);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, dim, 0);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, dim, 3);
+    EXPECT_SPEC(INLAY_ERROR_SHAPE, dim, INLAY_ROTARY_MAX_DIM + 2);
+    const inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
+    EXPECT(inlay_rotary_create(NULL, NULL, &rotary) == INLAY_ERROR_NULL && rotary == NULL, "spec");
+    EXPECT(inlay_rotary_create(&spec, NULL, NULL) == INLAY_ERROR_NULL, "rotary");
+    EXPECT(inlay_rotary_create(&spec, &allocator, &rotary) == INLAY_ERROR_NO_MEMORY && rotary == NULL, "no memory");
+    EXPECT(calls == 2 && releases == 1, "%d allocations, %d releases", calls, releases);
+    inlay_rotary_destroy(NULL);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    return RUN_TESTS(argc, argv, "rotate", NULL, NULL, kernels_match_scalar_between_guard_pages,
+                     results_match_long_double, every_way_to_give_positions,
+                     caches_and_given_frequencies_change_no_bits, packed_queries_and_keys_in_place,
+                     inverse_undoes_a_rotation, parts_change_no_bits,
+                     arrays_that_change_during_a_call_lead_nowhere_else, errors_of_calls, errors_of_specs);
+}
