@@ -96,4 +96,4 @@ const char *item_name(const struct family *family, size_t item);
 const char *element_item(size_t item);
 
 extern const struct family golden_checks, ggml_checks, quantize_checks, layer_checks, type_checks, plain_checks,
-    recipe_checks, sinusoid_checks, rotary_checks, random_checks, ngram_checks, error_checks;
+    recipe_checks, sinusoid_checks, rotary_checks, rotation_checks, random_checks, ngram_checks, error_checks;

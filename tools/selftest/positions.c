@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Checks of positions: the sinusoid tables whose MPFR hashes are in the tests, every recipe with its conventions, lists
- * of positions, and rotary tables with every scaling.
+ * of positions, rotary tables with every scaling, and rotations.
  */
 #include "selftest/check.h"
 
@@ -131,3 +131,43 @@ static void rotary_run(struct trial *trial, size_t item)
 }
 
 const struct family rotary_checks = {"rotary", rotary_run, .item = rotary_item};
+
+/* ---- Rotations of queries and keys --------------------------------------------------------------------------------
+ */
+
+static const char *rotation_item(size_t item)
+{
+    return item < INLAY_BF16 ? inlay_element_type_name((inlay_element_type)(item + 1), 0) : NULL;
+}
+
+/* Rotates queries in place and keys into another array, forward and back, at cached and computed positions. */
+static void rotation_run(struct trial *trial, size_t item)
+{
+    enum { QUERIES = 3, KEYS = 1, REST = 3, N = 40 };
+    static const size_t dims[] = {10, 64, 80};
+    const inlay_element_type type = (inlay_element_type)(item + 1);
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+        for (int way = 0; way < 4; way++) {
+            const size_t columns = dims[d] + REST, head = inlay_table_row_bytes(type, columns);
+            uint64_t seed = 20 * d + (uint64_t)way;
+            inlay_rotary_spec spec = inlay_rotary_spec_default(dims[d]);
+            spec.cached_positions = 100;
+            spec.layout = way % 2 == 0 ? INLAY_ROTARY_HALVES : INLAY_ROTARY_INTERLEAVED;
+            inlay_rotary *rotary;
+            trial_ok(trial, "inlay_rotary_create", inlay_rotary_create(&spec, &in_arena, &rotary));
+            inlay_batch batch = inlay_batch_i32(NULL, 1, N, 0);
+            batch.position_ids = trial_ids(trial, INLAY_ID_I64, N, 0, way < 2 ? 200 : INLAY_POSITION_LIMIT, &seed);
+            batch.position_id_type = INLAY_ID_I64;
+            inlay_rotary_tensor tensors[] = {
+                inlay_rotary_in_place(type, trial_noise(trial, N * QUERIES * head, seed), QUERIES, columns),
+                inlay_rotary_in_place(type, trial_noise(trial, N * KEYS * head, seed + 1), KEYS, columns)};
+            tensors[1].out = trial_array(trial, N * KEYS * head);
+            trial_ok(trial, "inlay_rotate",
+                     inlay_rotate(rotary, &batch, tensors, 2, way < 2 ? INLAY_ROTARY_FORWARD : INLAY_ROTARY_INVERSE,
+                                  trial->executor, NULL));
+            trial_rows(trial, tensors[0].out, (size_t)N * QUERIES, columns, head, type);
+            trial_rows(trial, tensors[1].out, (size_t)N * KEYS, columns, head, type);
+        }
+}
+
+const struct family rotation_checks = {"rotation", rotation_run, .item = rotation_item};

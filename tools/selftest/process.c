@@ -19,8 +19,8 @@
 /* ---- The checks ------------------------------------------------------------------------------------------------- */
 
 static const struct family *const families[] = {
-    &golden_checks, &ggml_checks,     &quantize_checks, &layer_checks,  &type_checks,  &plain_checks,
-    &recipe_checks, &sinusoid_checks, &rotary_checks,   &random_checks, &ngram_checks, &error_checks,
+    &golden_checks,   &ggml_checks,   &quantize_checks, &layer_checks,  &type_checks,  &plain_checks, &recipe_checks,
+    &sinusoid_checks, &rotary_checks, &rotation_checks, &random_checks, &ngram_checks, &error_checks,
 };
 
 /* Returns the family of a check and its item, or null past the last check. */
