@@ -76,6 +76,13 @@ static void add_positions(const Fixture &f, float *out, const inlay_executor *ex
     require(inlay_add_positions(out, f.row_bytes, f.shape.batch, f.shape.seq, &f.positions, 0, executor, nullptr));
 }
 
+// In place, again and again: rotations keep the size of values.
+static void rotate(const Fixture &f, float *out, const inlay_executor *executor)
+{
+    const inlay_rotary_tensor heads = inlay_rotary_in_place(INLAY_F32, out, f.shape.dim / head_columns, head_columns);
+    require(inlay_rotate(f.rotary, &f.batch, &heads, 1, INLAY_ROTARY_FORWARD, executor, nullptr));
+}
+
 static void sinusoid(const Fixture &f, float *out, const inlay_executor *executor)
 {
     require(inlay_sinusoid_rows(f.sinusoid, 0, f.rows, INLAY_F32, out, f.row_bytes, executor));
@@ -125,6 +132,7 @@ static void add_plain_operations(std::vector<Operation> &all)
         {Role::kernel, "gather", prompts | decoding, same_stores, 2, copies, {}, reuse(gather)},
         {Role::kernel, "scale", prompts, 0, 2, rewrites, {}, reuse(scale)},
         {Role::kernel, "add_positions", prompts, 0, 2, rewrites, positions, reuse(add_positions)},
+        {Role::kernel, "rotate", prompts, 0, 2, {"rewrite"}, {}, reuse(rotate)},
         {Role::kernel, "sinusoid", tables, computes | parallel, 1, fills, {}, reuse(sinusoid)},
     };
     all.insert(all.end(), others);

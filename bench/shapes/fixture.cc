@@ -76,6 +76,8 @@ Fixture::Fixture(const Shape &of)
         return;
     const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(shape.dim);
     require(inlay_sinusoid_create(&spec, &pages_allocator, &sinusoid));
+    const inlay_rotary_spec heads = inlay_rotary_spec_default(head_columns);
+    require(inlay_rotary_create(&heads, &pages_allocator, &rotary));
     if (shape.series != tables)
         prepare_tokens();
 }
@@ -188,6 +190,7 @@ Fixture::~Fixture()
 {
     layers_.clear(); // before the objects they use
     inlay_sinusoid_destroy(sinusoid);
+    inlay_rotary_destroy(rotary);
 }
 
 // 2 GiB, or a third of memory if the machine has less than 6 GiB.

@@ -44,6 +44,8 @@ constexpr std::int32_t padding_id = 1, first_position = 2; // of an encoder, as 
 
 struct Fixture;
 
+static constexpr std::size_t head_columns = 64; // which divides the dims of prompts
+
 // Changes the spec of the default layer.
 using Change = std::function<void(const Fixture &fixture, inlay_layer_spec &spec)>;
 
@@ -60,6 +62,7 @@ struct Fixture {
 
     float *out{};               // [rows, dim]
     inlay_sinusoid *sinusoid{}; // base 10000, interleaved
+    inlay_rotary *rotary{};     // of heads of head_columns
 
     // Null or empty if the shape has no tokens.
     const float *table{};           // [vocab, dim]
