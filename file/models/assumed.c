@@ -127,7 +127,8 @@ const char *inlay_model_unused_tensor(const struct inlay_found_model *found)
         const char *rest = strncmp(tensor->name, prefix, (size_t)size) == 0 ? tensor->name + size : "";
         if (!is_of_block(tensor->name) && (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
             has_word_of(rest, tensor_words) && !has_word_of(rest, foreign_words) &&
-            strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0 && !has_tensor(found, tensor))
+            strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0 && !has_tensor(found, tensor) &&
+            (found->model->unrelated == NULL || strcmp(rest, found->model->unrelated) != 0))
             return tensor->name;
     }
     return NULL;
@@ -137,6 +138,7 @@ bool inlay_model_assume(const inlay_file_value *stated, struct inlay_found_model
 {
     /* Gemma and similar models multiply rows by sqrt(dim) without a setting for it. */
     const char *positions = find_positions(&found->settings), *forbids = NULL;
+    const bool is_gguf = strncmp(stated->key, "general.", 8) == 0;
     if (found->names != NULL && positions != NULL) {
         forbids =
             strstr(stated->text, "gemma") != NULL ? "a scale that no setting names" : inlay_model_unused_setting(found);
@@ -152,6 +154,7 @@ bool inlay_model_assume(const inlay_file_value *stated, struct inlay_found_model
                            stated->text,
                            forbids != NULL        ? ""
                            : found->names == NULL ? "no token table was found under its usual names"
+                           : is_gguf              ? "the metadata of GGUF does not describe it"
                                                   : "nothing indicates rotary or relative positions",
                            forbids != NULL ? forbids : "", forbids != NULL ? " may be part of it" : "");
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The families of models. Names of tensors and keys, and defaults, follow transformers 5.23
- * (models/NAME/modeling_NAME.py and configuration_NAME.py) and gguf 0.19; input layers of GGUF files follow llama.cpp.
- * A family is an entry here and nothing else.
+ * (models/NAME/modeling_NAME.py and configuration_NAME.py) and gguf 0.19; input layers of GGUF files follow the graphs
+ * of llama.cpp (src/models/NAME.cpp). An architecture that is in no list has no graph there, or one that reads other
+ * rows. A family is an entry here and nothing else.
  */
 #include "models/models.h"
 
@@ -22,6 +23,7 @@
 /* For GGUF files. */
 #define GGUF_TOKENS .tokens = "token_embd.weight"
 #define GGUF_POSITIONS .positions = "position_embd.weight"
+#define GGUF_SEGMENTS_IF_ANY .segments = "?token_types.weight"
 #define GGUF_NORM .gamma = "token_embd_norm.weight", .beta = "token_embd_norm.bias"
 
 /* For BERT's embeddings class, which many models use. */
@@ -66,11 +68,13 @@
 /* Rules with their keys of config.json, or null, and their defaults. */
 #define OTHERS(...) ((const struct inlay_type_default[]){__VA_ARGS__, {0}})
 /* The third argument, if any, is OTHERS: the types with another default. */
-#define LAYER_NORM(key, ...) .norm = INLAY_NORM_LAYER, .epsilon = {key, NULL, .otherwise = __VA_ARGS__}
-#define RMS_NORM(...) .norm = INLAY_NORM_RMS, .epsilon = {"rms_norm_eps", NULL, .otherwise = __VA_ARGS__}
+#define LAYER_NORM(key, ...)                                                                                           \
+    .norm = INLAY_NORM_LAYER, .epsilon = {key, "attention.layer_norm_epsilon", .otherwise = __VA_ARGS__}
+#define RMS_NORM(...)                                                                                                  \
+    .norm = INLAY_NORM_RMS, .epsilon = {"rms_norm_eps", "attention.layer_norm_rms_epsilon", .otherwise = __VA_ARGS__}
 #define BERT_CLASS .names = NAMES({BERT_ALL}), LAYER_NORM("layer_norm_eps", 1e-12)
 #define SCALE_IF(key, value) .scale = INLAY_MODEL_SCALE_FLAG, .scale_key = {key, NULL, .otherwise = value}
-#define SCALE_BY(key, value) .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {key, NULL, .otherwise = value}
+#define SCALE_BY(key, gguf, ...) .scale = INLAY_MODEL_SCALE_NUMBER, .scale_key = {key, gguf, .otherwise = __VA_ARGS__}
 /* As in RoBERTa, padding keeps its row and gets the position before the first one. */
 #define AFTER_PADDING(key, ...)                                                                                        \
     .after_padding = true, .padding_aware = true, .padding = {key, NULL, .otherwise = __VA_ARGS__}
@@ -85,8 +89,8 @@ static const struct inlay_model models[] = {
      .prefixes = LIST("bert.", "", "splinter.", "transformer.", "visual_bert.", "bros.", "ernie.",
                       "question_encoder.bert_model.", "ctx_encoder.bert_model.", "span_predictor.encoder.bert_model."),
      .names = NAMES({BERT_ALL}, {BERT_TOKENS, BERT_SEGMENTS, BERT_OLD_NORM},
-                    {GGUF_TOKENS, GGUF_POSITIONS, .segments = "?token_types.weight", GGUF_NORM}),
-     .norm = INLAY_NORM_LAYER, .epsilon = {"layer_norm_eps", "attention.layer_norm_epsilon", .otherwise = 1e-12},
+                    {GGUF_TOKENS, GGUF_POSITIONS, GGUF_SEGMENTS_IF_ANY, GGUF_NORM}),
+     LAYER_NORM("layer_norm_eps", 1e-12),
      .remaining_ops = STEPS({"task types", "embeddings.task_type_embeddings.weight", INLAY_MODEL_NORM})},
     {"layoutlm", BERT_CLASS, .positions_first = true,
      .remaining_ops = STEPS({"layout", "embeddings.x_position_embeddings.weight", INLAY_MODEL_SEGMENTS})},
@@ -117,12 +121,16 @@ static const struct inlay_model models[] = {
                             {"segments", "embeddings.token_type_embeddings.weight", INLAY_MODEL_END},
                             {"norm", "embeddings.LayerNorm.weight", INLAY_MODEL_END})},
     {"roformer", .types = LIST("roformer", "nomic_bert", "gte", "jina_embeddings_v3"),
+     .architectures = LIST("nomic-bert", "nomic-bert-moe", "jina-bert-v3"),
      .prefixes = LIST("roformer.", "nomic_bert.", "model.", "", "roberta.", "gte.", "jina_embeddings_v3.", "new."),
      .names = NAMES({BERT_WORDS, .segments = "?embeddings.token_type_embeddings.weight", BERT_NORM},
                     {BERT_WORDS, .segments = "?embeddings.token_type_embeddings.weight", .gamma = "emb_ln.weight",
-                     .beta = "emb_ln.bias"}),
+                     .beta = "emb_ln.bias"},
+                    {GGUF_TOKENS, GGUF_SEGMENTS_IF_ANY, GGUF_NORM}),
      .any_dim = true, LAYER_NORM("layer_norm_eps", 1e-12, OTHERS({"jina_embeddings_v3", 1e-5})),
      .remaining_ops = STEPS({"projection", "embeddings_project.weight", INLAY_MODEL_END})},
+    {"jina-bert-v2", .types = LIST(NULL), .architectures = LIST("jina-bert-v2"),
+     .names = NAMES({GGUF_TOKENS, .segments = "token_types.weight", GGUF_NORM}), LAYER_NORM(NULL, 1e-12)},
     {"funnel",
      .names = NAMES({BERT_WORDS, .gamma = "embeddings.layer_norm.weight", .beta = "embeddings.layer_norm.bias"}),
      .dim = "d_model", LAYER_NORM("layer_norm_eps", 1e-9)},
@@ -160,15 +168,18 @@ static const struct inlay_model models[] = {
      .recipe = INLAY_RECIPE_NUMPY_FP64, .sinusoid = {"sinusoidal_pos_embds", NULL, .otherwise = 0},
      LAYER_NORM(NULL, 1e-12)},
     {"modernbert", .detected_by_tensors = true, .types = LIST("modernbert", "modernbert-decoder"),
-     .prefixes = LIST("model.", ""),
+     .architectures = LIST("modern-bert"), .prefixes = LIST("model.", ""),
      .names = NAMES({.tokens = "embeddings.tok_embeddings.weight",
                      .gamma = "embeddings.norm.weight",
-                     .beta = "?embeddings.norm.bias"}),
+                     .beta = "?embeddings.norm.bias"},
+                    {GGUF_TOKENS, .gamma = "token_embd_norm.weight"}),
      LAYER_NORM("norm_eps", 1e-5)},
     {"gpt2", .detected_by_tensors = true, .types = LIST("gpt2", "gpt_bigcode", "gpt_neo", "imagegpt", "gpt-sw3"),
      .architectures = LIST("gpt2", "starcoder"), .prefixes = LIST("", "transformer."),
      .names = NAMES({.tokens = "wte.weight", .positions = "wpe.weight"}, {GGUF_TOKENS, GGUF_POSITIONS}),
      .dim = "n_embd"},
+    {"mpt", .architectures = LIST("mpt"), .prefixes = LIST("transformer.", ""),
+     .names = NAMES({.tokens = "wte.weight"}, {GGUF_TOKENS, .positions = "?position_embd.weight"}), .dim = "d_model"},
     {"openai-gpt", .prefixes = LIST("transformer.", ""),
      .names = NAMES({.tokens = "tokens_embed.weight", .positions = "positions_embed.weight"}), .dim = "n_embd"},
     {"clip", .types = LIST("clip_text_model", "siglip_text_model", "siglip2_text_model", "metaclip_2_text_model"),
@@ -187,12 +198,13 @@ static const struct inlay_model models[] = {
      .dim = "word_embed_proj_dim", .start = 2, .padding_aware = true, .padding = {"pad_token_id", NULL, .otherwise = 1},
      .zero_rows = INLAY_ZERO_ROWS_TABLE,
      .remaining_ops = STEPS({"projection", "project_in.weight", INLAY_MODEL_POSITIONS})},
-    {"bloom", .detected_by_tensors = true, .architectures = LIST("bloom"), .prefixes = LIST("", "transformer."),
+    {"bloom", .detected_by_tensors = true, .architectures = LIST("bloom", "rwkv6", "rwkv7"),
+     .prefixes = LIST("", "transformer."),
      .names = NAMES({.tokens = "word_embeddings.weight",
                      .gamma = "word_embeddings_layernorm.weight",
                      .beta = "word_embeddings_layernorm.bias"},
                     {GGUF_TOKENS, GGUF_NORM}),
-     .norm = INLAY_NORM_LAYER, .epsilon = {"layer_norm_epsilon", "attention.layer_norm_epsilon", .otherwise = 1e-5}},
+     LAYER_NORM("layer_norm_epsilon", 1e-5)},
     {"bart", .detected_by_tensors = true, .types = LIST("bart", "mbart", "mvp", "trocr"), ENCODER_DECODER,
      .names = OF_A_SIDE(BART_TERMS), .start = 2, LAYER_NORM(NULL, 1e-5), SCALE_IF("scale_embedding", 0)},
     {"plbart", ENCODER_DECODER, .names = OF_A_SIDE(BART_TERMS), .start = 2, LAYER_NORM(NULL, 1e-5),
@@ -226,31 +238,41 @@ static const struct inlay_model models[] = {
      .architectures = LIST("t5", "t5encoder"), .has_decoder = true, .prefixes = LIST("", "transformer."),
      .names = NAMES({SHARED}, {ENCODER_TOKENS}, {GGUF_TOKENS}), .dim = "d_model"},
     {"llama", .detected_by_tensors = true,
-     .types = LIST("llama", "llama4", "llama4_text", "mistral", "mistral3", "ministral", "ministral3", "mixtral",
-                   "qwen2", "qwen2_moe", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text", "qwen3",
-                   "qwen3_moe", "qwen3_next", "qwen3_vl", "qwen3_vl_text", "qwen3_vl_moe", "qwen3_vl_moe_text",
-                   "qwen3_5", "qwen3_5_text", "qwen3_5_moe", "qwen3_5_moe_text", "deepseek_v2", "deepseek_v3",
-                   "deepseek_v32", "phi", "phi3", "phimoe", "olmo", "olmo2", "olmo3", "olmoe", "gpt_oss", "smollm3",
-                   "glm", "glm4", "glm4_moe", "cohere", "cohere2", "exaone4", "ernie4_5", "nemotron", "seed_oss",
-                   "stablelm", "starcoder2", "gpt_neox", "lfm2", "lfm2_moe", "lfm3"),
-     .architectures = LIST("llama", "llama4", "mistral3", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe",
-                           "qwen3next", "qwen3vl", "qwen3vlmoe", "qwen35", "qwen35moe", "deepseek2", "phi2", "phi3",
-                           "phimoe", "olmo", "olmo2", "olmoe", "gpt-oss", "smollm3", "glm4", "glm4moe", "command-r",
-                           "cohere2", "exaone4", "nemotron", "stablelm", "starcoder2", "gptneox"),
+     .types =
+         LIST("llama", "llama4", "llama4_text", "mistral", "mistral3", "ministral", "ministral3", "mixtral", "qwen2",
+              "qwen2_moe", "qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text", "qwen3", "qwen3_moe",
+              "qwen3_next", "qwen3_vl", "qwen3_vl_text", "qwen3_vl_moe", "qwen3_vl_moe_text", "qwen3_5", "qwen3_5_text",
+              "qwen3_5_moe", "qwen3_5_moe_text", "deepseek_v2", "deepseek_v3", "deepseek_v32", "phi", "phi3", "phimoe",
+              "olmo", "olmo2", "olmo3", "olmoe", "gpt_oss", "smollm3", "glm", "glm4", "glm4_moe", "cohere", "cohere2",
+              "exaone4", "ernie4_5", "nemotron", "seed_oss", "stablelm", "starcoder2", "gpt_neox"),
+     .architectures = LIST(
+         "llama", "llama4", "mistral3", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3next", "qwen3vl",
+         "qwen3vlmoe", "qwen35", "qwen35moe", "deepseek2", "phi2", "phi3", "phimoe", "olmo", "olmo2", "olmoe",
+         "gpt-oss", "smollm3", "glm4", "glm4moe", "command-r", "cohere2", "exaone4", "nemotron", "stablelm",
+         "starcoder2", "gptneox", "deci", "falcon", "baichuan", "refact", "neo-bert", "eurobert", "qwen", "plamo",
+         "plamo2", "plamo3", "codeshell", "orion", "internlm2", "rwkv6qwen2", "arwkv7", "mamba", "mamba2", "jamba",
+         "xverse", "dbrx", "openelm", "arctic", "deepseek", "deepseek2-ocr", "chatglm", "glm-dsa", "bitnet", "jais",
+         "jais2", "nemotron_h", "nemotron_h_moe", "exaone", "exaone-moe", "chameleon", "plm", "bailingmoe",
+         "bailingmoe2", "dots1", "arcee", "ernie4_5", "ernie4_5-moe", "falcon-h1", "hunyuan-moe", "hunyuan-dense",
+         "hunyuan_vl", "dream", "smallthinker", "llada", "llada-moe", "seed_oss", "grovemoe", "apertus", "minimax-m2",
+         "cogvlm", "rnd1", "pangu-embedded", "mistral4", "paddleocr", "mimo2", "step35", "llama-embed", "maincoder",
+         "kimi-linear", "bailingmoe3", "cohere2moe", "deepseek32", "dots3note", "hy_v3", "kimi-k3", "laguna", "maple",
+         "mellum", "minimax-01", "minimax-m3", "nanbeige", "spark2_5"),
      LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {.tokens = "embed_in.weight"},
                     {GGUF_TOKENS})},
     {"granite", .detected_by_tensors = true,
      .types = LIST("granite", "granitemoe", "granitemoehybrid", "granitemoeshared", "falcon_h1", "granite_docling_text",
                    "granite_swa", "granitemoe_swa", "hyperclovax"),
-     .architectures = LIST("granite", "granitemoe", "granitehybrid"), LANGUAGE_MODEL_OR_GGUF,
-     .scale = INLAY_MODEL_SCALE_NUMBER,
-     .scale_key = {"embedding_multiplier", "embedding_scale", .otherwise = 1, OTHERS({"granite_docling_text", 12})}},
+     .architectures = LIST("granite", "granitemoe", "granitehybrid", "granite_swa", "minicpm", "grok"),
+     LANGUAGE_MODEL_OR_GGUF,
+     SCALE_BY("embedding_multiplier", "embedding_scale", 1,
+              OTHERS({"granite_docling_text", 12}, {"minicpm", 12}, {"grok", 78.38367176906169}))},
     {"gemma", .detected_by_tensors = true,
      .types = LIST("gemma", "gemma2", "gemma3", "gemma3_text", "gemma3n", "gemma3n_text", "gemma4", "gemma4_text",
                    "vaultgemma", "embedding_gemma2_text", "gemma4_unified_text"),
-     .architectures = LIST("gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma-embedding"), LANGUAGE_MODEL_OR_GGUF,
-     .scale = INLAY_MODEL_SCALE_SQRT,
+     .architectures = LIST("gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma-embedding", "afmoe"),
+     LANGUAGE_MODEL_OR_GGUF, .scale = INLAY_MODEL_SCALE_SQRT,
      /* Gemma 3n has several streams after its table. */
      .remaining_ops = STEPS({"streams", "altup_projections.0.weight", INLAY_MODEL_END},
                             {"streams", "altup_proj.weight", INLAY_MODEL_END})},
@@ -259,17 +281,22 @@ static const struct inlay_model models[] = {
     {"seamless_m4t", .types = LIST("seamless_m4t", "seamless_m4t_v2"), .prefixes = LIST(""), .names = NAMES({SHARED}),
      .has_decoder = true, AFTER_PADDING("pad_token_id", 0), .recipe = INLAY_RECIPE_FAIRSEQ,
      SCALE_IF("scale_embedding", 1)},
-    {"hrm_text", LANGUAGE_MODEL, SCALE_BY("embedding_scale", NAN),
-     .remaining_ops = STEPS({"cycles", NULL, INLAY_MODEL_END})},
+    {"hrm_text", .architectures = LIST("hrm_text"), LANGUAGE_MODEL_OR_GGUF,
+     SCALE_BY("embedding_scale", "embedding_scale", NAN), .remaining_ops = STEPS({"cycles", NULL, INLAY_MODEL_END})},
     {"afmoe", LANGUAGE_MODEL, SCALE_IF("mup_enabled", 0)},
-    {"minicpm3", LANGUAGE_MODEL, SCALE_BY("scale_emb", 12)},
+    /* llama.cpp has no key for it. */
+    {"minicpm3", .architectures = LIST("minicpm3"), LANGUAGE_MODEL_OR_GGUF, SCALE_BY("scale_emb", NULL, 12)},
     {"inkling", .types = LIST("inkling_text"), LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight", .gamma = "embed_tokens.embed_norm.weight"}), RMS_NORM(1e-6)},
     {"deepseek_v4", .detected_by_tensors = true,
      .types = LIST("deepseek_v4", "hy_v4", "hy_v4_vl_text", "glm5_next_text", "qwen4_exp", "qwen4_exp_text"),
-     .architectures = LIST("deepseek4", "deepseek41", "qwen4exp"), LANGUAGE_PREFIXES,
+     .architectures = LIST("deepseek4", "deepseek41", "qwen4exp", "hy_v4", "glm5-next"), LANGUAGE_PREFIXES,
      .names = NAMES({.tokens = "embed_tokens.weight"}, {.tokens = "embed.weight"}, {GGUF_TOKENS}),
      .remaining_ops = STEPS({"streams", NULL, INLAY_MODEL_END})},
+    {"lfm2", .types = LIST("lfm2", "lfm2_moe", "lfm3"), .architectures = LIST("lfm2", "lfm2moe"),
+     LANGUAGE_MODEL_OR_GGUF, .unrelated = "token_embd_norm.weight"},
+    {"wavtokenizer", .types = LIST(NULL), .architectures = LIST("wavtokenizer-dec"), .names = NAMES({GGUF_TOKENS}),
+     .remaining_ops = STEPS({"convolution", NULL, INLAY_MODEL_END})},
     {"recurrent_gemma", LANGUAGE_MODEL, .remaining_ops = STEPS({"scale", NULL, INLAY_MODEL_END})},
     {"cpmant", .names = NAMES({.tokens = "input_embedding.weight"}),
      .remaining_ops =
@@ -278,7 +305,8 @@ static const struct inlay_model models[] = {
      .remaining_ops = STEPS({"positions", "embeddings.position_embeddings.weight", INLAY_MODEL_END},
                             {"segments", "embeddings.token_type_embeddings_0.weight", INLAY_MODEL_END},
                             {"norm", "embeddings.LayerNorm.weight", INLAY_MODEL_END})},
-    {"nanochat", .types = LIST("nanochat", "muse_glimmer_text", "muse_spark_text"), LANGUAGE_MODEL,
+    {"nanochat", .types = LIST("nanochat", "muse_glimmer_text", "muse_spark_text"),
+     .architectures = LIST("muse-glimmer", "talkie"), LANGUAGE_MODEL_OR_GGUF,
      RMS_NORM(1e-6, OTHERS({"muse_glimmer_text", 1e-5}, {"muse_spark_text", 1e-5}))},
     /* Like "llama", under names that without a configuration could belong to other families. */
     {"table",
@@ -289,8 +317,8 @@ static const struct inlay_model models[] = {
                    "higgs_audio_v2", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "internlm3", "iquestcoder", "jais2",
                    "jamba", "jetmoe", "kimi_linear", "kolibri1", "laguna", "longcat_flash", "mamba", "mamba2", "mellum",
                    "mimo_v2_flash", "minimax", "minimax_m2", "minimax_m3_vl_text", "mistral4", "mistral_large4_text",
-                   "mpt", "nemotron_h", "olmo_hybrid", "openai_privacy_filter", "persimmon", "rwkv", "solar_open",
-                   "ultrabert", "xlnet", "xlstm", "youtu", "zamba", "zamba2"),
+                   "nemotron_h", "olmo_hybrid", "openai_privacy_filter", "persimmon", "rwkv", "solar_open", "ultrabert",
+                   "xlnet", "xlstm", "youtu", "zamba", "zamba2"),
      LANGUAGE_PREFIXES, .names = TABLE_NAMES, .any_dim = true},
     {"gemma", .part = "per_layer", .detected_by_tensors = true,
      .types = LIST("gemma3n", "gemma3n_text", "gemma4", "gemma4_text"), .architectures = LIST("gemma3n", "gemma4"),

@@ -66,10 +66,11 @@ struct inlay_model {
     inlay_pooling pooling;
     struct inlay_key normalize;                   /**< flag: scale pooled rows to length 1 */
     const struct inlay_model_step *remaining_ops; /**< in order, ended by one without a name; null: none */
+    const char *unrelated;                        /**< a tensor that belongs to the output despite its name, or null */
     bool has_decoder;                             /**< the family has a part "decoder" */
     bool positions_first;                         /**< positions are added before segments */
     bool first_for_bad_ids;                       /**< ids outside the table take row 0 */
-    bool any_dim;                                 /**< no key gives the columns of the token table */
+    bool any_dim;                                 /**< no key of config.json gives the columns of the token table */
     bool detected_by_tensors;                     /**< names of tensors identify the family */
 };
 

@@ -71,8 +71,9 @@ bool inlay_settings_check_odd(const struct inlay_settings *settings, const struc
 /* Returns the default of a setting. */
 static double default_of(const struct inlay_settings *settings, const struct inlay_key *key)
 {
+    const char *type = settings->type != NULL ? settings->type : settings->architecture;
     for (const struct inlay_type_default *other = key->others; other != NULL && other->type != NULL; other++)
-        if (settings->type != NULL && strcmp(other->type, settings->type) == 0)
+        if (type != NULL && strcmp(other->type, type) == 0)
             return other->otherwise;
     return key->otherwise;
 }

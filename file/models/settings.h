@@ -2,7 +2,7 @@
 /*
  * Settings of a model: from config.json, else from GGUF metadata, where keys start with the architecture. If
  * config.json has a text_config, only that is read, as in transformers. A value of the wrong type, or null, is an
- * error. A missing key has the default of the model's type.
+ * error. A missing key has the default of the model's type, or of its architecture in llama.cpp.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct inlay_settings {
     inlay_file_error *error;
 };
 
-/** The default of a setting for one model_type of a family. */
+/** The default of a setting for one model_type of a family, or for one architecture of GGUF. */
 struct inlay_type_default {
     const char *type;
     double otherwise;

@@ -77,12 +77,14 @@ bool inlay_build_tokens(struct inlay_layer_builder *builder)
     if (tensor == NULL || !take_table(builder, "tokens", tensor, &layer->tokens))
         return false;
     builder->tokens_name = tensor->name;
-    const struct inlay_key dim_key = {model->dim != NULL ? model->dim : "hidden_size",
-                                      model->architectures != NULL ? "embedding_length" : NULL, (double)view->dim,
-                                      .may_be_null = true};
+    const struct inlay_key dim_key = {model->any_dim       ? NULL
+                                      : model->dim != NULL ? model->dim
+                                                           : "hidden_size",
+                                      model->architectures != NULL && model->part == NULL ? "embedding_length" : NULL,
+                                      (double)view->dim, .may_be_null = true};
     const struct inlay_key vocab_key = {"vocab_size", "vocab_size", (double)view->rows, .may_be_null = true};
-    struct inlay_setting dim = {0, (long long)view->dim, NULL}, vocab;
-    if ((!model->any_dim && !find(builder, INLAY_SETTING_INTEGER, &dim_key, &dim)) ||
+    struct inlay_setting dim, vocab;
+    if (!find(builder, INLAY_SETTING_INTEGER, &dim_key, &dim) ||
         !find(builder, INLAY_SETTING_INTEGER, &vocab_key, &vocab))
         return false;
     if (dim.integer < 0 || (uint64_t)dim.integer != view->dim)
@@ -290,8 +292,8 @@ static bool find_scale(const struct inlay_layer_builder *builder, float *scale, 
     const struct inlay_model *model = builder->found.model;
     const inlay_table *view = &builder->layer->tokens.view;
     /* transformers rounds the scale to the type that the model runs in; llama.cpp keeps it in float32. */
-    const inlay_element_type type =
-        builder->found.settings.architecture == NULL ? builder->layer->spec.out_type : INLAY_F32;
+    const bool is_gguf = builder->found.settings.architecture != NULL;
+    const inlay_element_type type = is_gguf ? INLAY_F32 : builder->layer->spec.out_type;
     if (!find(builder, kinds[model->scale], &model->scale_key, setting))
         return false;
     switch (model->scale) {
@@ -301,7 +303,8 @@ static bool find_scale(const struct inlay_layer_builder *builder, float *scale, 
         *scale = setting->integer ? inlay_sqrt_dim(view->dim) : 1;
         break;
     case INLAY_MODEL_SCALE_NUMBER:
-        *scale = (float)setting->number;
+        /* llama.cpp does not scale rows by 0. */
+        *scale = is_gguf && setting->number == 0 ? 1 : (float)setting->number;
         break;
     case INLAY_MODEL_SCALE_SQRT:
         *scale = rounded_to(type, inlay_sqrt_dim(view->dim));

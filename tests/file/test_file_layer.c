@@ -70,14 +70,21 @@ enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MAX_ROWS = 64, MAX_DIM =
         }                                                                                                              \
     }
 
-#define SCALED(name)                                                                                                   \
+/* An architecture with a number. */
+#define GGUF_WITH(name, key_name, value)                                                                               \
     (const struct model_value[])                                                                                       \
     {                                                                                                                  \
-        {.key = "general.architecture", .text = name}, {.key = name ".embedding_scale", .number = 1.5},                \
+        {.key = "general.architecture", .text = name}, {.key = name key_name, .number = value},                        \
         {                                                                                                              \
             .key = NULL                                                                                                \
         }                                                                                                              \
     }
+#define SCALED(name) GGUF_WITH(name, ".embedding_scale", 1.5)
+#define GGUF_ROWS [TOKENS] = ROWS_OF("token_embd.weight", "F16")
+#define GGUF_GAMMA [GAMMA] = {"token_embd_norm.weight", "F32", DIM, 0}
+#define GGUF_NORM GGUF_GAMMA, [BETA] = {"token_embd_norm.bias", "F32", DIM, 0}
+#define LAYER_NORM(name)                                                                                               \
+    .values = GGUF_WITH(name, ".attention.layer_norm_epsilon", 1e-5), .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f
 
 static const struct family families[] = {
     {"BERT", "bert", .config = "{\"model_type\": \"bert\", \"hidden_size\": 40, \"layer_norm_eps\": 1e-7}",
@@ -98,16 +105,23 @@ static const struct family families[] = {
      .epsilon = 1e-12f, .says = "model: bert (names of tensors)\n"},
     {"BERT by option", "bert", .model = "bert", .pieces = {BERT_TENSORS("", "F32")}, .norm = INLAY_NORM_LAYER,
      .epsilon = 1e-12f, .says = "model: bert (options)\n"},
-    {"BERT in GGUF", "bert",
-     .values = (const struct model_value[]){{.key = "general.architecture", .text = "bert"},
-                                            {.key = "bert.attention.layer_norm_epsilon", .number = 1e-5},
-                                            {.key = NULL}},
-     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16"),
-                [POSITIONS] = {"position_embd.weight", "F32", 16, DIM},
-                [SEGMENTS] = {"token_types.weight", "F32", 2, DIM},
-                [GAMMA] = {"token_embd_norm.weight", "F32", DIM, 0},
-                [BETA] = {"token_embd_norm.bias", "F32", DIM, 0}},
-     .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f, .says = "model: bert (GGUF metadata)\n"},
+    {"BERT in GGUF", "bert", LAYER_NORM("bert"),
+     .pieces = {GGUF_ROWS, [POSITIONS] = {"position_embd.weight", "F32", 16, DIM},
+                [SEGMENTS] = {"token_types.weight", "F32", 2, DIM}, GGUF_NORM},
+     .says = "model: bert (GGUF metadata)\n"},
+    {"Nomic BERT in GGUF", "roformer", LAYER_NORM("nomic-bert"),
+     .pieces = {GGUF_ROWS, [SEGMENTS] = {"token_types.weight", "F32", 2, DIM}, GGUF_NORM}},
+    {"Nomic BERT without segments in GGUF", "roformer", LAYER_NORM("nomic-bert-moe"), .pieces = {GGUF_ROWS, GGUF_NORM}},
+    {"Nomic BERT with positions in GGUF", "roformer", LAYER_NORM("nomic-bert"),
+     .pieces = {GGUF_ROWS, GGUF_NORM, [OTHER] = {"position_embd.weight", "F32", 16, DIM}},
+     .remaining_ops = "unknown position_embd.weight;"},
+    {"Jina BERT v2 in GGUF", "jina-bert-v2", LAYER_NORM("jina-bert-v2"),
+     .pieces = {GGUF_ROWS, [SEGMENTS] = {"token_types.weight", "F32", 2, DIM}, GGUF_NORM}},
+    {"Jina BERT v3 in GGUF", "roformer", LAYER_NORM("jina-bert-v3"), .pieces = {GGUF_ROWS, GGUF_NORM}},
+    {"ModernBERT in GGUF", "modernbert", LAYER_NORM("modern-bert"), .pieces = {GGUF_ROWS, GGUF_GAMMA}},
+    {"RWKV 6 in GGUF", "bloom", LAYER_NORM("rwkv6"), .pieces = {GGUF_ROWS, GGUF_NORM}},
+    {"Muse Glimmer in GGUF", "nanochat", .values = GGUF_WITH("muse-glimmer", ".attention.layer_norm_rms_epsilon", .25),
+     .pieces = {GGUF_ROWS}, .norm = INLAY_NORM_RMS, .epsilon = .25f},
     {"ELECTRA", "electra", .config = "{\"model_type\": \"electra\", \"hidden_size\": 64, \"embedding_size\": 40}",
      .pieces = {BERT_TENSORS("electra.", "F32")}, .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f},
     {"RoBERTa", "roberta", .config = "{\"model_type\": \"roberta\", \"layer_norm_eps\": 1e-5, \"pad_token_id\": 3}",
@@ -142,6 +156,9 @@ static const struct family families[] = {
     {"GPT-2 in GGUF", "gpt2", .values = GGUF("gpt2"),
      .pieces =
          {[TOKENS] = {"token_embd.weight", "Q8_0", VOCAB, 64}, [POSITIONS] = {"position_embd.weight", "F32", 9, 64}}},
+    {"MPT in GGUF", "mpt", .values = GGUF("mpt"), .pieces = {GGUF_ROWS}},
+    {"MPT with positions in GGUF", "mpt", .values = GGUF("mpt"),
+     .pieces = {GGUF_ROWS, [POSITIONS] = {"position_embd.weight", "F32", 9, DIM}}},
     {"OPT", "opt", .config = "{\"model_type\": \"opt\", \"word_embed_proj_dim\": 40}",
      .pieces = {[TOKENS] = ROWS_OF("model.decoder.embed_tokens.weight", "F16"),
                 [POSITIONS] = {"model.decoder.embed_positions.weight", "F16", 18, DIM}},
@@ -248,6 +265,14 @@ static const struct family families[] = {
      .rounds = true},
     {"Qwen2 in GGUF", "llama", .values = GGUF("qwen2"),
      .pieces = {[TOKENS] = {"token_embd.weight", "Q8_0", VOCAB, 64}}},
+    {"InternLM2 in GGUF", "llama", .values = GGUF_WITH("internlm2", ".embedding_length", DIM), .pieces = {GGUF_ROWS}},
+    {"ARWKV 7 in GGUF", "llama", .values = GGUF("arwkv7"),
+     .pieces = {GGUF_ROWS, [OTHER] = {"token_embd_norm.weight", "F32", DIM, 0}},
+     .remaining_ops = "unknown token_embd_norm.weight;"},
+    {"LFM2 in GGUF", "lfm2", .values = GGUF("lfm2"),
+     .pieces = {GGUF_ROWS, [OTHER] = {"token_embd_norm.weight", "F32", DIM, 0}}},
+    {"WavTokenizer in GGUF", "wavtokenizer", .values = GGUF("wavtokenizer-dec"),
+     .pieces = {GGUF_ROWS, [OTHER] = {"token_embd_norm.weight", "F32", DIM, 0}}, .remaining_ops = "convolution ;"},
     {"Qwen4Exp", "deepseek_v4",
      .config =
          "{\"model_type\": \"qwen4_exp\", \"text_config\": {\"model_type\": \"qwen4_exp_text\", \"hidden_size\": 40}}",
@@ -271,6 +296,19 @@ static const struct family families[] = {
     {"AFMoE", "afmoe", .config = "{\"model_type\": \"afmoe\", \"mup_enabled\": true}",
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .scale = 6.3245554f,
      .says = "scale: 6.3245554 (config.mup_enabled)\n"},
+    {"AFMoE in GGUF", "gemma", .values = GGUF("afmoe"), .pieces = {GGUF_ROWS}, .scale = 6.3245554f},
+    {"MiniCPM in GGUF", "granite", .values = SCALED("minicpm"), .pieces = {GGUF_ROWS}, .scale = 1.5f,
+     .says = "scale: 1.5 (minicpm.embedding_scale)\n"},
+    {"MiniCPM without a scale in GGUF", "granite", .values = GGUF("minicpm"), .pieces = {GGUF_ROWS}, .scale = 12,
+     .says = "scale: 12 (default)\n"},
+    {"MiniCPM with a scale of 0 in GGUF", "granite", .values = GGUF_WITH("minicpm", ".embedding_scale", 0),
+     .pieces = {GGUF_ROWS}, .scale = 1},
+    {"MiniCPM3 in GGUF", "minicpm3", .values = GGUF("minicpm3"), .pieces = {GGUF_ROWS}, .scale = 12},
+    {"MiniCPM3 with a scale that llama.cpp ignores", "minicpm3", .values = SCALED("minicpm3"), .pieces = {GGUF_ROWS},
+     .scale = 12, .remaining_ops = "unknown ;", .says = "unused: minicpm3.embedding_scale "},
+    {"Grok in GGUF", "granite", .values = GGUF("grok"), .pieces = {GGUF_ROWS}, .scale = 78.38367176906169f},
+    {"HRM in GGUF", "hrm_text", .values = SCALED("hrm_text"), .pieces = {GGUF_ROWS}, .scale = 1.5f,
+     .remaining_ops = "cycles ;"},
     {"DeBERTa without types", "deberta", .config = "{\"model_type\": \"deberta\"}", .ignores_segments = true,
      .pieces = {BERT_TENSORS("deberta.", "F32")}, .norm = INLAY_NORM_LAYER, .epsilon = 1e-7f,
      .says = "segments: none, type_vocab_size is 0 (default)\n"},
@@ -292,11 +330,11 @@ static const struct family families[] = {
                 [OTHER] = {"cpmant.segment_embedding.weight", "F32", 32, DIM}},
      .remaining_ops = "prompt ;segments cpmant.segment_embedding.weight;"},
     /* Unused parts */
-    {"MiniCPM in GGUF as Llama", "llama", .values = SCALED("minicpm"), .model = "llama",
-     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .remaining_ops = "unknown ;",
-     .says = "unused: minicpm.embedding_scale may change the rows, but a llama model does not use it\n"},
-    {"MiniCPM in GGUF as Granite", "granite", .values = SCALED("minicpm"), .model = "granite",
-     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .scale = 1.5f},
+    {"a scaled model in GGUF as Llama", "llama", .values = SCALED("owl"), .model = "llama", .pieces = {GGUF_ROWS},
+     .remaining_ops = "unknown ;",
+     .says = "unused: owl.embedding_scale may change the rows, but a llama model does not use it\n"},
+    {"a scaled model in GGUF as Granite", "granite", .values = SCALED("owl"), .model = "granite", .pieces = {GGUF_ROWS},
+     .scale = 1.5f},
     {"a scaled Llama in GGUF", "llama", .values = SCALED("llama"),
      .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .remaining_ops = "unknown ;",
      .says = "unused: llama.embedding_scale "},
@@ -325,11 +363,7 @@ static const struct family families[] = {
     {"Gemma as Llama", "llama", .config = "{\"model_type\": \"gemma2\"}", .model = "llama",
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32")}, .remaining_ops = "unknown ;",
      .says = "unused: config.model_type names a gemma model\n"},
-    {"Granite in GGUF", "granite",
-     .values = (const struct model_value[]){{.key = "general.architecture", .text = "granite"},
-                                            {.key = "granite.embedding_scale", .number = 1.5},
-                                            {.key = NULL}},
-     .pieces = {[TOKENS] = ROWS_OF("token_embd.weight", "F16")}, .scale = 1.5f},
+    {"Granite in GGUF", "granite", .values = SCALED("granite"), .pieces = {GGUF_ROWS}, .scale = 1.5f},
     {"Gemma in bfloat16", "gemma", .config = "{\"model_type\": \"gemma\"}",
      .pieces = {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "BF16")}, .scale = 6.3245554f, .rounds = true},
     {"Gemma in float16", "gemma", .config = "{\"model_type\": \"gemma2\"}",

@@ -182,8 +182,69 @@ def gguf_types(rng):
             compare(f"gguf: {name}, dequantized", inlay.Layer(table)(numpy.arange(40)), theirs)
 
 
+# Steps between rows and the first block in llama.cpp's graphs (src/models/NAME.cpp). The others have none.
+WITH_SEGMENTS = ("bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "jina-bert-v3")
+WITH_POSITIONS = ("bert", "gpt2", "starcoder", "mpt")
+WITH_LAYER_NORM = (*WITH_SEGMENTS, "modern-bert", "bloom", "rwkv6", "rwkv7")
+WITH_SQRT = ("gemma", "gemma2", "gemma3", "gemma3n", "gemma4", "gemma-embedding", "afmoe")
+WITH_SCALE = ("granite", "granitemoe", "granitehybrid", "minicpm", "grok")  # the key embedding_scale
+WITHOUT_KEY = {"minicpm3": 12}
+NO_GRAPH = ("clip", "gptj")  # llama.cpp does not run them
+
+
+def gguf_architectures(rng):
+    """Compares the layers of all architectures of the gguf package with the steps of llama.cpp's graphs."""
+    gguf = package("gguf")
+    if gguf is None:
+        return
+    dim, ids = 64, numpy.arange(20)
+    tables = {"token_embd.weight": (20, dim), "position_embd.weight": (32, dim), "token_types.weight": (2, dim)}
+    tables |= {"token_embd_norm.weight": (dim,), "token_embd_norm.bias": (dim,)}
+    tables = {name: rng.standard_normal(shape).astype(numpy.float32) for name, shape in tables.items()}
+    rows, positions, segments, gamma, beta = tables.values()
+    opened = []
+    for name in gguf.MODEL_ARCH_NAMES.values():
+        names = ["token_embd.weight"] + ["position_embd.weight"] * (name in WITH_POSITIONS)
+        names += ["token_types.weight"] * (name in WITH_SEGMENTS)
+        names += ["token_embd_norm.weight"] * (name in WITH_LAYER_NORM)
+        names += ["token_embd_norm.bias"] * (name in WITH_LAYER_NORM and name != "modern-bert")
+        with tempfile.TemporaryDirectory() as place:
+            path = pathlib.Path(place, "m.gguf")
+            writer = gguf.GGUFWriter(path, name)
+            writer.add_embedding_length(dim)
+            if name in WITH_LAYER_NORM:
+                writer.add_layer_norm_eps(1e-3)
+            if name in WITH_SCALE:
+                writer.add_embedding_scale(1.7)
+            for tensor in names:
+                writer.add_tensor(tensor, tables[tensor])
+            writer.write_header_to_file()
+            writer.write_kv_data_to_file()
+            writer.write_tensors_to_file()
+            writer.close()
+            try:
+                ours = inlay.open(path).layer()(ids)
+                opened.append(name)
+            except inlay.FileError as error:
+                report(f"gguf: {name}", str(error).removeprefix(f"{path}: "), name in NO_GRAPH)
+                continue
+        scale = dim**0.5 if name in WITH_SQRT else 1.7 if name in WITH_SCALE else WITHOUT_KEY.get(name, 1)
+        theirs = rows * numpy.float32(scale)
+        theirs = theirs + segments[0] if name in WITH_SEGMENTS else theirs
+        theirs = theirs + positions[:20] if name in WITH_POSITIONS else theirs
+        if name not in WITH_LAYER_NORM:
+            compare(f"gguf: {name}", ours, theirs)
+            continue
+        exact = theirs.astype(numpy.float64)
+        exact = (exact - exact.mean(-1, keepdims=True)) / numpy.sqrt(exact.var(-1, keepdims=True) + numpy.float32(1e-3)) * gamma
+        exact = exact + beta if name != "modern-bert" else exact
+        compare_norm(f"gguf: {name}", ours, exact.astype(numpy.float32), exact)
+    wanted = len(gguf.MODEL_ARCH_NAMES) - len(NO_GRAPH)
+    report("gguf: architectures", f"{len(opened)} of {wanted} open", len(opened) == wanted)
+
+
 def main():
-    for part in (minilm, wordllama, static_model, gguf_types):
+    for part in (minilm, wordllama, static_model, gguf_types, gguf_architectures):
         part(numpy.random.default_rng(1))
     return finish()
 
