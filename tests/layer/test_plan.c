@@ -33,7 +33,7 @@ static const struct planned plans[] = {
     {"positions: found", 2, 8, 512, 1000, .start = 10, .sinusoid = true, .normed = true},
     {"route:     general path: a norm", 2, 8, 512, 1000, .normed = true, .segmented = true},
     {"route:     lookup path: token-type embeddings", 2, 8, 512, 1000, .type = INLAY_F16, .segmented = true},
-    {"route:     general path: quantized rows", 2, 8, 512, 1000, .type = INLAY_F16, .sinusoid = true,
+    {"route:     general path: quantized terms", 2, 8, 512, 1000, .type = INLAY_F16, .sinusoid = true,
      .segmented = true},
     {"stores:    cached: the output is no larger", 2, 8, 512, 1000, .type = INLAY_F32},
     {"stores:    non-temporal: the output is larger", 64, 1024, 512, 1000, .type = INLAY_F32},
