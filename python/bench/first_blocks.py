@@ -146,7 +146,7 @@ def way_of(model, name):
 
 def first_model(model_type, dtype, attempts=ATTEMPTS):
     """Returns a model, the attempt that made it, and the paths of its parts, or the error of the first attempt."""
-    config_class, classes = families.classes_of(model_type)
+    config_class, classes, _alone = families.classes_of(model_type)
     error = None
     for attempt in attempts:
         for model_class in classes:
