@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "positions/rows.h"
 
-/* Checks the fields that inlay_rotary_frequencies() doesn't read. */
+/* Checks the fields that don't depend on the scaling. */
 static inlay_status check_rotary_spec(const inlay_rotary_spec *spec)
 {
     if (spec == NULL)

@@ -34,6 +34,7 @@ struct rotation {
 /* The heads of a tensor's data or output: axes of more than one element, by descending stride. */
 struct heads_layout {
     struct axis {
+        enum { SEQUENCES, TOKENS, HEADS } of;
         size_t stride, count;
         size_t span; /* bytes of one element of this axis, with the gaps between its heads */
     } axes[3];
@@ -42,14 +43,14 @@ struct heads_layout {
 };
 
 /* Adds an axis in order of strides. */
-static void add_axis(struct heads_layout *layout, size_t count, size_t stride)
+static void add_axis(struct heads_layout *layout, int of, size_t count, size_t stride)
 {
     if (count <= 1)
         return;
     size_t i = layout->count++;
     for (; i > 0 && layout->axes[i - 1].stride < stride; i--)
         layout->axes[i] = layout->axes[i - 1];
-    layout->axes[i] = (struct axis){stride, count, 0};
+    layout->axes[i] = (struct axis){of, stride, count, 0};
 }
 
 /* Sets the extent of heads, and the spans of their axes. Heads must not overlap each other. */
@@ -72,24 +73,34 @@ static bool same_layout(const struct heads_layout *a, const struct heads_layout 
 {
     bool same = a->extent.begin == b->extent.begin && a->extent.end == b->extent.end && a->count == b->count;
     for (size_t i = 0; same && i < a->count; i++)
-        same = a->axes[i].stride == b->axes[i].stride && a->axes[i].count == b->axes[i].count;
+        same = a->axes[i].of == b->axes[i].of && a->axes[i].stride == b->axes[i].stride;
     return same;
 }
 
-/* Returns true if heads overlap, or may overlap. Heads in each other's gaps don't if they occupy different bytes of a
-   stride that both have, and all larger strides are multiples of it. */
+/* Returns true if heads overlap, or may overlap. Heads in each other's gaps don't if, from the largest stride on, both
+   layouts have the same strides down to one whose elements are apart. */
 static bool layouts_overlap(const struct heads_layout *a, const struct heads_layout *b)
 {
     if (!inlay_extents_overlap(a->extent, b->extent))
         return false;
-    for (size_t i = 0; i < a->count && i < b->count; i++) {
-        const size_t stride = a->axes[i].stride;
-        if (b->axes[i].stride != stride || (i > 0 && a->axes[i - 1].stride % stride != 0))
+    const struct heads_layout *first = a->extent.begin <= b->extent.begin ? a : b, *second = first == a ? b : a;
+    size_t distance = second->extent.begin - first->extent.begin;
+    for (size_t i = 0; i < first->count && i < second->count; i++) {
+        const size_t stride = first->axes[i].stride;
+        if (second->axes[i].stride != stride)
             return true;
-        const uintptr_t a_at = a->extent.begin % stride, b_at = b->extent.begin % stride;
-        const uintptr_t distance = b_at >= a_at ? b_at - a_at : stride - (a_at - b_at);
-        if (distance >= a->axes[i].span && distance <= stride - b->axes[i].span)
+        distance %= stride;
+        const bool apart = distance >= first->axes[i].span, within = distance <= stride - second->axes[i].span;
+        if (apart && within)
             return false;
+        if (within)
+            continue;
+        if (!apart)
+            return true;
+        const struct heads_layout *next = first;
+        first = second;
+        second = next;
+        distance = stride - distance;
     }
     return true;
 }
@@ -103,15 +114,15 @@ static inlay_status check_side(const struct rotation *work, const inlay_rotary_t
     *sequence_bytes = strides->sequence;
     layout->count = 0;
     layout->extent = (struct inlay_extent){0, 0};
-    if (strides->sequence == 0 && work->batch.padded_length > 0 &&
+    if (strides->sequence == 0 && work->batch.padded_length > 0 && work->sequences.count > 1 &&
         __builtin_mul_overflow(work->batch.padded_length, strides->token, sequence_bytes))
         return INLAY_ERROR_OVERFLOW;
     if (work->tokens == 0 || tensor->heads == 0)
         return INLAY_OK;
     if (*sequence_bytes > 0)
-        add_axis(layout, work->sequences.count, *sequence_bytes);
-    add_axis(layout, *sequence_bytes > 0 ? work->longest : work->tokens, strides->token);
-    add_axis(layout, tensor->heads, strides->head);
+        add_axis(layout, SEQUENCES, work->sequences.count, *sequence_bytes);
+    add_axis(layout, TOKENS, *sequence_bytes > 0 ? work->longest : work->tokens, strides->token);
+    add_axis(layout, HEADS, tensor->heads, strides->head);
     return measure_layout(layout, at, tensor->columns * inlay_type_bytes(tensor->type));
 }
 
@@ -160,6 +171,19 @@ static inlay_status check_tensors(struct rotation *work, const inlay_rotary_tens
     return INLAY_OK;
 }
 
+/* Keeps only tensors with heads: the pointers of others may be null. */
+static void drop_empty_tensors(struct rotation *work)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < work->count; k++)
+        if (work->tensors[k].heads > 0) {
+            work->tensors[kept] = work->tensors[k];
+            work->in_sequence_bytes[kept] = work->in_sequence_bytes[k];
+            work->out_sequence_bytes[kept++] = work->out_sequence_bytes[k];
+        }
+    work->count = kept;
+}
+
 /* Checks that no output overlaps the handle or an array of the batch. */
 static inlay_status check_reads(const struct rotation *work, struct inlay_extent written, inlay_fault *fault)
 {
@@ -205,7 +229,8 @@ static inlay_status check_positions(const struct rotation *work, inlay_fault *fa
     return INLAY_OK;
 }
 
-static inlay_status check_batch(struct rotation *work, const inlay_batch *batch, inlay_fault *fault)
+static inlay_status check_batch(struct rotation *work, const inlay_batch *batch, const inlay_rotary_tensor *tensors,
+                                inlay_fault *fault)
 {
     if (!inlay_struct_known(batch, sizeof *batch))
         return inlay_blame_field(fault, INLAY_ERROR_OPTION, "size", INLAY_SIZE_UNKNOWN);
@@ -217,6 +242,11 @@ static inlay_status check_batch(struct rotation *work, const inlay_batch *batch,
     work->batch = *batch;
     work->sequences = (struct inlay_sequences){batch->sequences, batch->length, batch->offsets};
     const inlay_status status = inlay_count_tokens(&work->sequences, &work->tokens, fault);
+    size_t heads = 0;
+    for (size_t k = 0; k < work->count; k++)
+        heads |= tensors[k].heads;
+    if (heads == 0)
+        work->tokens = 0; /* without output, no array is read */
     work->longest = work->sequences.length;
     if (status != INLAY_OK || batch->offsets == NULL || work->tokens == 0)
         return status;
@@ -239,12 +269,13 @@ static inlay_status check_call(struct rotation *work, const inlay_batch *batch, 
     work->count = count;
     work->inverse = direction == INLAY_ROTARY_INVERSE;
     struct inlay_extent written[INLAY_ROTARY_MAX_TENSORS];
-    inlay_status status = check_batch(work, batch, fault);
+    inlay_status status = check_batch(work, batch, tensors, fault);
     if (status == INLAY_OK)
         status = check_tensors(work, tensors, written, fault);
     status = inlay_check_executor(status, executor, fault);
     for (size_t k = 0; k < count && work->tokens > 0 && status == INLAY_OK; k++)
         status = check_reads(work, written[k], fault);
+    drop_empty_tensors(work);
     return status == INLAY_OK && work->tokens > 0 ? check_positions(work, fault) : status;
 }
 
@@ -306,7 +337,7 @@ static void rotate_run(const struct rotation *work, size_t b, size_t s, size_t t
         tile.tokens = inlay_min(n - done, most);
         find_angles(work, b, s + done, token + done, tile.tokens, angles, buffer);
         work->kernels->rotate(&tile);
-        for (size_t k = 0; k < work->count; k++) {
+        for (size_t k = 0; k < work->count && done + tile.tokens < n; k++) {
             tensors[k].in += tile.tokens * tensors[k].in_token_bytes;
             tensors[k].out += tile.tokens * tensors[k].out_token_bytes;
         }

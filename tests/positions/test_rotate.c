@@ -569,7 +569,18 @@ START_TEST(errors_of_calls)
         }
         expect_error(INLAY_ERROR_OVERLAP, "out");
     }
+    /* Heads and tokens change places in the same memory. */
+    call.tensors[0].out_strides.token = call.tensors[0].data_strides.head;
+    call.tensors[0].out_strides.head = call.tensors[0].data_strides.token;
+    call.batch.sequences = 1;
+    expect_error(INLAY_ERROR_OVERLAP, "out");
     /* No token or no head: nothing is read or written. */
+    call.batch.position_ids = (const void *)(uintptr_t)16;
+    call.batch.position_id_type = INLAY_ID_I32;
+    EXPECT_ERROR(INLAY_OK, "", count, 0);
+    call.batch.starts = (const int64_t *)(uintptr_t)16;
+    call.tensors[0].heads = 0;
+    EXPECT_ERROR(INLAY_OK, "", tensors[1].heads, 0);
     call.batch.length = 0;
     EXPECT_ERROR(INLAY_OK, "", tensors[0].data, NULL);
     call.tensors[0].data = call.tensors[0].out = NULL;

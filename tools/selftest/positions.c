@@ -132,8 +132,7 @@ static void rotary_run(struct trial *trial, size_t item)
 
 const struct family rotary_checks = {"rotary", rotary_run, .item = rotary_item};
 
-/* ---- Rotations of queries and keys --------------------------------------------------------------------------------
- */
+/* ---- Rotations of queries and keys ------------------------------------------------------------------------------ */
 
 static const char *rotation_item(size_t item)
 {
