@@ -2,8 +2,8 @@
 /*
  * The families of models. Names of tensors and keys, and defaults, follow transformers 5.23
  * (models/NAME/modeling_NAME.py and configuration_NAME.py) and gguf 0.19; input layers of GGUF files follow the graphs
- * of llama.cpp (src/models/NAME.cpp). An architecture that is in no list has no graph there, or one that reads other
- * rows. A family is an entry here and nothing else.
+ * of llama.cpp (src/models/NAME.cpp). An architecture in no list has no graph there, reads other rows, or was not
+ * examined. A family is an entry here and nothing else.
  */
 #include "models/models.h"
 
