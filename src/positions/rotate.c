@@ -314,6 +314,16 @@ static void find_angles(const struct rotation *work, size_t b, size_t s, size_t 
         inlay_sinusoid_fill(work->kernels, rotary->sinusoid, positions, missing, INLAY_F32, buffer, row_bytes, false);
 }
 
+/* Returns the heads of a tensor from token s of sequence b on, which is `token` of all tokens. */
+static struct inlay_rotary_heads heads_from(const struct rotation *work, size_t k, size_t b, size_t s, size_t token)
+{
+    const size_t in = work->in_sequence_bytes[k], out = work->out_sequence_bytes[k];
+    struct inlay_rotary_heads heads = work->tensors[k];
+    heads.in += in > 0 ? b * in + s * heads.in_token_bytes : token * heads.in_token_bytes;
+    heads.out += out > 0 ? b * out + s * heads.out_token_bytes : token * heads.out_token_bytes;
+    return heads;
+}
+
 /* Rotates n tokens of sequence b from its token s on, which is `token` of all tokens. */
 static void rotate_run(const struct rotation *work, size_t b, size_t s, size_t token, size_t n)
 {
@@ -323,24 +333,16 @@ static void rotate_run(const struct rotation *work, size_t b, size_t s, size_t t
     struct inlay_rotary_heads tensors[INLAY_ROTARY_MAX_TENSORS];
     struct inlay_rotary_tile tile = {.angles = angles,
                                      .pairs = dim / 2,
-                                     .tensors = tensors,
                                      .count = work->count,
                                      .interleaved = work->rotary->interleaved,
                                      .inverse = work->inverse};
-    for (size_t k = 0; k < work->count; k++) {
-        const size_t in = work->in_sequence_bytes[k], out = work->out_sequence_bytes[k];
-        tensors[k] = work->tensors[k];
-        tensors[k].in += in > 0 ? b * in + s * tensors[k].in_token_bytes : token * tensors[k].in_token_bytes;
-        tensors[k].out += out > 0 ? b * out + s * tensors[k].out_token_bytes : token * tensors[k].out_token_bytes;
-    }
     for (size_t done = 0; done < n; done += tile.tokens) {
         tile.tokens = inlay_min(n - done, most);
+        for (size_t k = 0; k < work->count; k++)
+            tensors[k] = heads_from(work, k, b, s + done, token + done);
+        tile.tensors = tensors;
         find_angles(work, b, s + done, token + done, tile.tokens, angles, buffer);
         work->kernels->rotate(&tile);
-        for (size_t k = 0; k < work->count && done + tile.tokens < n; k++) {
-            tensors[k].in += tile.tokens * tensors[k].in_token_bytes;
-            tensors[k].out += tile.tokens * tensors[k].out_token_bytes;
-        }
     }
 }
 
