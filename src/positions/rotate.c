@@ -34,7 +34,7 @@ struct rotation {
 /* The heads of a tensor's data or output: axes of more than one element, by descending stride. */
 struct heads_layout {
     struct axis {
-        enum { SEQUENCES, TOKENS, HEADS } of;
+        enum { AXIS_SEQUENCES, AXIS_TOKENS, AXIS_HEADS } of;
         size_t stride, count;
         size_t span; /* bytes of one element of this axis, with the gaps between its heads */
     } axes[3];
@@ -120,9 +120,9 @@ static inlay_status check_side(const struct rotation *work, const inlay_rotary_t
     if (work->tokens == 0 || tensor->heads == 0)
         return INLAY_OK;
     if (*sequence_bytes > 0)
-        add_axis(layout, SEQUENCES, work->sequences.count, *sequence_bytes);
-    add_axis(layout, TOKENS, *sequence_bytes > 0 ? work->longest : work->tokens, strides->token);
-    add_axis(layout, HEADS, tensor->heads, strides->head);
+        add_axis(layout, AXIS_SEQUENCES, work->sequences.count, *sequence_bytes);
+    add_axis(layout, AXIS_TOKENS, *sequence_bytes > 0 ? work->longest : work->tokens, strides->token);
+    add_axis(layout, AXIS_HEADS, tensor->heads, strides->head);
     return measure_layout(layout, at, tensor->columns * inlay_type_bytes(tensor->type));
 }
 
