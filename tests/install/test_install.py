@@ -32,7 +32,7 @@ COMMAND_TIMEOUT_S = 120
 MESSAGE_LINES = 40
 # The headers of each library, and the version of its symbols.
 LIBRARIES = {
-    "inlay": (("base.h", "inlay.h", "layer.h", "ngram.h", "positions.h", "table.h"), "INLAY_0"),
+    "inlay": (("base.h", "inlay.h", "layer.h", "ngram.h", "positions.h", "rotary.h", "table.h"), "INLAY_0"),
     "inlay-file": (("file.h",), "INLAY_FILE_0"),
 }
 
