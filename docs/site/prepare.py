@@ -27,7 +27,7 @@ PAGES = {
     "bench/README.md": "benchmarks.md",
     "examples/README.md": "examples.md",
 }
-HEADERS = ["inlay", "layer", "ngram", "table", "positions", "base", "file"]
+HEADERS = ["inlay", "layer", "ngram", "table", "positions", "rotary", "base", "file"]
 LANGUAGES = {".c": "c", ".h": "c", ".cc": "cpp", ".hpp": "cpp", ".py": "python", ".sh": "bash", ".json": "json"}
 LINK = re.compile(r"(\[[^\]]*\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"(```.*?^```)", re.DOTALL | re.MULTILINE)
