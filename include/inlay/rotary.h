@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+/* ---- The handle -------------------------------------------------------------------------------------------------- */
+
 enum {
     INLAY_ROTARY_MAX_DIM = 1024, /**< largest inlay_rotary_spec.dim of a handle */
     INLAY_ROTARY_MAX_TENSORS = 8 /**< most tensors of one call */
@@ -44,6 +46,8 @@ INLAY_API inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const 
 
 /** Destroys a rotary handle. Null is ignored. No call may be using the handle. */
 INLAY_API void inlay_rotary_destroy(inlay_rotary *rotary);
+
+/* ---- Rotations --------------------------------------------------------------------------------------------------- */
 
 /** The direction of a rotation. */
 typedef enum inlay_rotary_direction {
