@@ -54,27 +54,37 @@ VEC_INLINE void rotate_store(unsigned char *a_to, vec a, unsigned char *b_to, ve
     }
 }
 
+/* Returns the first column of vector i of a block: the last one ends with the block. */
+VEC_INLINE size_t rotate_column(struct rotate_block block, size_t i, size_t vecs)
+{
+    return i + 1 < vecs ? i * VEC_LEN : block.count - VEC_LEN;
+}
+
+VEC_INLINE void rotate_load_angles(vec *cos, vec *sin, struct rotate_block block, size_t vecs)
+{
+    for (size_t i = 0; i < vecs; i++) {
+        cos[i] = vec_load(block.cos + rotate_column(block, i, vecs) * sizeof(float));
+        sin[i] = vec_load(block.sin + rotate_column(block, i, vecs) * sizeof(float));
+    }
+}
+
 /* Rotates columns that are `apart` bytes apart. `vecs` is a constant. */
 VEC_INLINE void rotate_halves(struct rotate_heads heads, struct rotate_block block, ptrdiff_t apart, size_t vecs,
                               inlay_element_type type)
 {
     vec cos[ROTATE_VECS], sin[ROTATE_VECS], x[ROTATE_VECS], y[ROTATE_VECS];
-    const size_t element = rotate_bytes(type), last = block.count - VEC_LEN;
-    for (size_t i = 0; i < vecs; i++) {
-        const size_t at = i + 1 < vecs ? i * VEC_LEN : last;
-        cos[i] = vec_load(block.cos + at * sizeof(float));
-        sin[i] = vec_load(block.sin + at * sizeof(float));
-    }
+    const size_t element = rotate_bytes(type);
+    rotate_load_angles(cos, sin, block, vecs);
     const unsigned char *in = heads.in + block.at * element;
     unsigned char *out = heads.out + block.at * element;
     for (size_t left = heads.count; left > 0; left--) {
         for (size_t i = 0; i < vecs; i++) {
-            const unsigned char *from = in + (i + 1 < vecs ? i * VEC_LEN : last) * element;
+            const unsigned char *from = in + rotate_column(block, i, vecs) * element;
             x[i] = rotate_load(from, type);
             y[i] = rotate_load(from + apart, type);
         }
         for (size_t i = 0; i < vecs; i++) {
-            unsigned char *to = out + (i + 1 < vecs ? i * VEC_LEN : last) * element;
+            unsigned char *to = out + rotate_column(block, i, vecs) * element;
             rotate_store(to, x[i] * cos[i] - y[i] * sin[i], to + apart, y[i] * cos[i] + x[i] * sin[i], type);
         }
         in += heads.in_bytes;
@@ -87,24 +97,20 @@ VEC_INLINE void rotate_interleaved(struct rotate_heads heads, struct rotate_bloc
                                    inlay_element_type type)
 {
     vec cos[ROTATE_VECS], sin[ROTATE_VECS], x[ROTATE_VECS];
-    const size_t element = rotate_bytes(type), last = block.count - VEC_LEN;
-    for (size_t i = 0; i < vecs; i++) {
-        const size_t at = i + 1 < vecs ? i * VEC_LEN : last;
-        cos[i] = vec_load(block.cos + at * sizeof(float));
-        sin[i] = vec_load(block.sin + at * sizeof(float));
-    }
+    const size_t element = rotate_bytes(type);
+    rotate_load_angles(cos, sin, block, vecs);
     const unsigned char *in = heads.in + block.at * element;
     unsigned char *out = heads.out + block.at * element;
     for (size_t left = heads.count; left > 0; left--) {
         for (size_t i = 0; i < vecs; i++)
-            x[i] = rotate_load(in + (i + 1 < vecs ? i * VEC_LEN : last) * element, type);
+            x[i] = rotate_load(in + rotate_column(block, i, vecs) * element, type);
         for (size_t i = 0; i < vecs; i++)
             x[i] = x[i] * cos[i] + vec_swap_neighbors(x[i]) * sin[i];
         for (size_t i = 0; i < vecs; i += 2) {
             /* A vector without a partner is stored twice. */
             const size_t next = i + 1 < vecs ? i + 1 : i;
-            unsigned char *to = out + (i + 1 < vecs ? i * VEC_LEN : last) * element;
-            rotate_store(to, x[i], out + (next + 1 < vecs ? next * VEC_LEN : last) * element, x[next], type);
+            unsigned char *to = out + rotate_column(block, i, vecs) * element;
+            rotate_store(to, x[i], out + rotate_column(block, next, vecs) * element, x[next], type);
         }
         in += heads.in_bytes;
         out += heads.out_bytes;

@@ -328,30 +328,31 @@ END_TEST
 
 START_TEST(packed_queries_and_keys_in_place)
 {
-    /* [tokens, queries | keys | values], and per head a query, a key and a value as in GPT-NeoX. */
-    enum { N = 70, D = 24, QUERIES = 4, KEYS = 2, ALL = QUERIES + 2 * KEYS };
-    static float x[N][12][D], expected[N][12][D];
+    /* [tokens, queries | keys | values], and per head a query, a key and a value as in GPT-NeoX, without and with a gap
+       after each token. */
+    enum { N = 70, D = 24, QUERIES = 4, KEYS = 2, ALL = QUERIES + 2 * KEYS, GAP = 8 };
+    static float x[N * (12 * D + GAP)], expected[N * (12 * D + GAP)];
     struct random random = {6};
     inlay_rotary_spec spec = inlay_rotary_spec_default(D);
     inlay_rotary *rotary = make_rotary(&spec);
-    for (int neox = 0; neox < 2; neox++) {
-        const size_t heads = neox ? 12 : ALL;
-        fill(&random, INLAY_F32, (unsigned char *)x, (size_t)N * 12 * D, true);
+    for (int neox = 0; neox < 3; neox++) {
+        const size_t heads = neox ? 12 : ALL, token_floats = heads * D + (neox == 2 ? GAP : 0);
+        fill(&random, INLAY_F32, (unsigned char *)x, sizeof x / sizeof *x, true);
         memcpy(expected, x, sizeof x);
-        float *first = x[0][0];
+        float *first = x;
         inlay_rotary_tensor tensors[] = {
             inlay_rotary_in_place(INLAY_F32, first, 4, D),
             inlay_rotary_in_place(INLAY_F32, neox ? first + D : first + QUERIES * D, neox ? 4 : KEYS, D)};
         for (int i = 0; i < 2; i++) {
-            tensors[i].data_strides = (inlay_rotary_strides){0, heads * D * sizeof(float), D * sizeof(float)};
+            tensors[i].data_strides = (inlay_rotary_strides){0, token_floats * sizeof(float), D * sizeof(float)};
             tensors[i].data_strides.head *= neox ? 3 : 1;
             tensors[i].out_strides = tensors[i].data_strides;
         }
         const inlay_batch batch = inlay_batch_i32(NULL, 1, N, 5);
         rotate(rotary, &batch, tensors, 2, INLAY_ROTARY_FORWARD);
-        float *at = expected[0][0];
         for (size_t t = 0; t < N; t++)
-            for (size_t h = 0; h < heads; h++, at += D) {
+            for (size_t h = 0; h < heads; h++) {
+                float *at = expected + t * token_floats + h * D;
                 const inlay_rotary_tensor one = inlay_rotary_in_place(INLAY_F32, at, 1, D);
                 const inlay_batch token = inlay_batch_i32(NULL, 1, 1, 5 + (int64_t)t);
                 if (neox ? h % 3 < 2 : h < QUERIES + KEYS)
