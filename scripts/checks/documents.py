@@ -98,6 +98,14 @@ def results_faults():
         yield "its table of results is not that of ./dev results"
 
 
+def family_faults():
+    """Compares the number of model families in the README with file/models/models.c."""
+    models = (SOURCE / "file/models/models.c").read_text(encoding="utf-8")
+    families = len(set(re.findall(r'^    \{"([\w-]+)"', models, re.MULTILINE)))
+    if f"[{families} families]" not in (SOURCE / "README.md").read_text(encoding="utf-8"):
+        yield f"it doesn't have the number of families, {families}"
+
+
 def version_faults():
     """Checks the copies of the version that no build reads against meson.build. packaging/debian adds a revision."""
     def found(path, pattern):
@@ -121,7 +129,7 @@ def main():
     known, packages = names_of_code(), extras()
     pages = [page for folder in FOLDERS for page in sorted((SOURCE / folder).glob("*.md"))]
     faults = [f"{page.relative_to(SOURCE)}: {fault}" for page in pages for fault in page_faults(page, known, packages)]
-    faults += [f"README.md: {fault}" for fault in program_faults()]
+    faults += [f"README.md: {fault}" for fault in (*program_faults(), *family_faults())]
     faults += [f"docs/performance.md: {fault}" for fault in results_faults()]
     faults += version_faults()
     print("\n".join(faults) if faults else f"{len(pages)} pages: every link, file and name is there")
