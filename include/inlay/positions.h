@@ -280,8 +280,7 @@ typedef struct inlay_rotary_spec {
     const double *long_factors;  /**< LongRoPE: same shape and range. Both arrays are required and validated */
     /* The fields below are read only by inlay_rotary_create(). */
     const double *inv_freq;     /**< null, or your frequencies [dim / 2] in radians per position, each in [0, 2^31].
-                                     They replace base and scaling, whose fields are then ignored, except attention_factor
-                                     (0: 1) */
+                                     Base and scaling are then ignored; attention_factor is the factor itself (0: 1) */
     size_t cached_positions;    /**< positions whose cosines and sines are computed once; 0: none */
     inlay_rotary_layout layout; /**< INLAY_ROTARY_HALVES or INLAY_ROTARY_INTERLEAVED */
     uint32_t float_angles;      /**< 1: frequencies, positions and their products are each rounded to float32, as in

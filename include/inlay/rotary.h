@@ -32,8 +32,8 @@ typedef struct inlay_rotary inlay_rotary;
  *
  * Without float_angles, cosines and sines are correctly rounded to float32 at every position below 2^31, as in
  * inlay_sinusoid_rows(). Without scaling, the frequencies are exact real numbers. Those of the other scalings are
- * rounded to double first. Positions that aren't cached are computed in each call, in about 1 ns per entry with AVX2,
- * or 10 to 100 ns with float_angles (Zen 4).
+ * rounded to double first. Positions that aren't cached are computed in each call, which takes several times as long
+ * with float_angles.
  *
  * @param spec       frequencies, layout and cached positions; copied, with its arrays
  * @param allocator  null: malloc and free
