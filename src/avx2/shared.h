@@ -9,7 +9,6 @@
 typedef long long whole_register __attribute__((vector_size(VEC_BYTES)));
 typedef long long half_register __attribute__((vector_size(VEC_BYTES / 2)));
 typedef half_register half_in_memory __attribute__((aligned(1), may_alias));
-typedef float half_floats_in_memory __attribute__((vector_size(VEC_BYTES / 2), aligned(1), may_alias));
 
 VEC_INLINE half_register half_load(const void *from)
 {
@@ -69,12 +68,6 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
 VEC_INLINE vec vec_swap_neighbors(vec x)
 {
     return WIDE(permute_ps)(x, 0xb1);
-}
-
-/* Loads VEC_DOUBLES floats as doubles. */
-VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
-{
-    return WIDE(cvtps_pd)(*(const half_floats_in_memory *)from);
 }
 
 VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)

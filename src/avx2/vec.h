@@ -163,4 +163,10 @@ VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits 
     return (vec_half_bits)_mm256_or_si256(_mm256_shuffle_epi8(table.lower, (__m256i)at), upper);
 }
 
+VEC_INLINE struct vec_double_two vec_to_doubles(vec x)
+{
+    return (struct vec_double_two){_mm256_cvtps_pd(_mm256_castps256_ps128(x)),
+                                   _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))};
+}
+
 #include "avx2/shared.h"

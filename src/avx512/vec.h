@@ -158,4 +158,10 @@ VEC_INLINE vec_half_bits vec_table_lookup(struct vec_table table, vec_half_bits 
     return (vec_half_bits)_mm512_permutexvar_epi16((__m512i)at, table.words);
 }
 
+VEC_INLINE struct vec_double_two vec_to_doubles(vec x)
+{
+    return (struct vec_double_two){_mm512_cvtps_pd(_mm512_castps512_ps256(x)),
+                                   _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1))};
+}
+
 #include "avx2/shared.h"

@@ -11,6 +11,11 @@
 
 #include <stdbool.h>
 
+/* The sums of a row's values and of their squares, as `norm` of struct inlay_kernels defines them. */
+struct inlay_row_sums {
+    double values, squares;
+};
+
 /* A tile of rows: out[i][0 .. columns) = rows[i][0 .. columns) * scale + positions[i][0 .. columns) +
    segments[i][0 .. columns). */
 struct inlay_embed_tile {
@@ -33,6 +38,9 @@ struct inlay_embed_tile {
                                          while row i is written; null: none */
     bool by_line, near;               /* prefetch a line of next[i] per line written, else all of it before row i; to
                                         L1, else to L2 */
+    struct inlay_row_sums *sums;      /* [count], set to the sums of out[i], if the kernel can; null: none. Only with
+                                         float32 rows and outputs that aren't streamed */
+    bool squares_only;                /* sums[i].values aren't used */
     size_t count;                     /* number of rows to write */
     size_t columns;                   /* a multiple of the block, for types with blocks (inlay_row_formats) */
     float scale;
@@ -146,8 +154,9 @@ enum { INLAY_NORM_ROWS = 4 };
 
 /* Rows of floats to normalize, in place or not. */
 struct inlay_norm_tile {
-    const unsigned char *const *rows; /* [count], float32 */
-    unsigned char *const *out;        /* [count], float32; may be rows[i] */
+    const unsigned char *const *rows;  /* [count], float32 */
+    unsigned char *const *out;         /* [count], float32; may be rows[i] */
+    const struct inlay_row_sums *sums; /* [count], of the rows; null: the kernel computes them */
     size_t count, columns;
     inlay_norm norm;            /* not INLAY_NORM_NONE */
     float epsilon;              /* LayerNorm: added to the variance; RMSNorm: added to the mean square; L2 norm: minimum
@@ -246,6 +255,7 @@ struct inlay_kernels {
     bool fma;        /* it uses fused multiply-add, without which it takes several times as long */
     bool streams;    /* the ISA has non-temporal stores; otherwise `stream` of a tile has no effect */
     bool prefetches; /* it prefetches the rows in `next` of a tile */
+    bool sums;       /* embed sets the sums of a tile; otherwise `sums` of a tile has no effect */
 };
 
 /* Returns a tile that copies `columns` floats of each row; callers set the other fields. */

@@ -93,9 +93,9 @@ VEC_INLINE vec vec_swap_neighbors(vec x)
 }
 
 /* Loads VEC_DOUBLES floats as doubles. */
-VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
+VEC_INLINE struct vec_double_two vec_to_doubles(vec x)
 {
-    return vcvt_f64_f32(vreinterpret_f32_u8(vld1_u8(from)));
+    return (struct vec_double_two){vcvt_f64_f32(vget_low_f32(x)), vcvt_high_f64_f32(x)};
 }
 
 VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)

@@ -123,11 +123,9 @@ VEC_INLINE vec vec_swap_neighbors(vec x)
 }
 
 /* Loads VEC_DOUBLES floats as doubles. */
-VEC_INLINE vec_double vec_double_load_f32(const unsigned char *from)
+VEC_INLINE struct vec_double_two vec_to_doubles(vec x)
 {
-    float x[VEC_DOUBLES];
-    memcpy(x, from, sizeof x);
-    return (vec_double){(double)x[0], (double)x[1]};
+    return (struct vec_double_two){{(double)x[0], (double)x[1]}, {(double)x[2], (double)x[3]}};
 }
 
 VEC_INLINE vec_double vec_double_min(vec_double a, vec_double b)

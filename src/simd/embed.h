@@ -9,6 +9,7 @@
    each combination is specialized. */
 struct embed_terms {
     bool scaled, positioned, segmented;
+    enum embed_sums { EMBED_NO_SUMS, EMBED_SQUARES, EMBED_SUMS } sums;
     inlay_element_type type;
 };
 
@@ -206,6 +207,26 @@ VEC_INLINE void embed_streamed(struct embed_from from, unsigned char *out, size_
     }
 }
 
+/* Writes a row with ordinary stores and returns its sums, so a norm needn't read the row for them. */
+VEC_INLINE struct inlay_row_sums embed_summed(struct embed_from from, unsigned char *out, size_t columns, float scale,
+                                              struct embed_terms terms, struct embed_ahead ahead)
+{
+    struct lane_sums sums = lane_sums_zero();
+    const size_t whole = columns / LINE_FLOATS * INLAY_CACHE_LINE;
+    for (size_t at = 0; at < whole; at += INLAY_CACHE_LINE) {
+        embed_prefetch(ahead, at);
+        for (size_t k = 0; k < LINE_VECS; k++) {
+            const struct embed_from f = embed_at(from, at + k * VEC_BYTES);
+            const vec x = embed_value(vec_load(f.row), vec_load(f.position), vec_load(f.segment), scale, terms);
+            vec_store(out + at + k * VEC_BYTES, x);
+            lane_sums_add(&sums, k, x, terms.sums == EMBED_SUMS);
+        }
+    }
+    const size_t left = columns % LINE_FLOATS;
+    embed_cached(embed_at(from, whole), out + whole, left, scale, terms, EMBED_VECTORS, embed_alone);
+    return lane_sums_total(&sums, out + whole, left);
+}
+
 /* The tile is copied to a local, since byte stores could alias the caller's struct. */
 VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_terms terms)
 {
@@ -228,7 +249,9 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
             inlay_prefetch_lines(ahead.row, tile.columns * sizeof(float), tile.near);
             ahead.row = NULL;
         }
-        if (stream)
+        if (terms.sums != EMBED_NO_SUMS)
+            tile.sums[i] = embed_summed(from, out, tile.columns, tile.scale, terms, ahead);
+        else if (stream)
             embed_streamed(from, out, tile.columns, tile.scale, terms, &held, ahead);
         else if (narrow_transfers)
             embed_cached(from, out, tile.columns, tile.scale, terms, EMBED_SPANS, ahead);
@@ -265,10 +288,33 @@ static __attribute__((noinline)) void NAME(embed_f32_halves)(const struct inlay_
         embed_rows(tile, (struct embed_terms){.scaled = true, .type = INLAY_BF16});
 }
 
+VEC_INLINE void embed_summed_terms(const struct inlay_embed_tile *tile, bool scaled, enum embed_sums sums)
+{
+    if (tile->segments != NULL)
+        embed_rows(tile, (struct embed_terms){scaled, true, true, sums, INLAY_F32});
+    else if (tile->positions != NULL)
+        embed_rows(tile, (struct embed_terms){scaled, true, false, sums, INLAY_F32});
+    else
+        embed_rows(tile, (struct embed_terms){scaled, false, false, sums, INLAY_F32});
+}
+
+/* Most layers with a norm have no scale. */
+static __attribute__((noinline)) void NAME(embed_f32_summed)(const struct inlay_embed_tile *tile)
+{
+    if (tile->scale != 1)
+        embed_summed_terms(tile, true, EMBED_SUMS);
+    else if (tile->squares_only)
+        embed_summed_terms(tile, false, EMBED_SQUARES);
+    else
+        embed_summed_terms(tile, false, EMBED_SUMS);
+}
+
 static void NAME(embed_f32)(const struct inlay_embed_tile *tile)
 {
     if (tile->out_type != INLAY_F32)
         NAME(embed_f32_halves)(tile);
+    else if (tile->sums != NULL)
+        NAME(embed_f32_summed)(tile);
     else if (tile->segments != NULL)
         embed_rows(tile,
                    (struct embed_terms){.scaled = true, .positioned = true, .segmented = true, .type = INLAY_F32});

@@ -14,6 +14,7 @@
 
 #include "simd/cast.h"
 #include "simd/quantized.h"
+#include "simd/row_sums.h"
 
 #include "simd/e4m3.h"
 
@@ -71,4 +72,5 @@ const struct inlay_kernels NAME(inlay_kernels) = {
     .fma = VEC_FMA_ONCE,
     .streams = VEC_STREAMS,
     .prefetches = true,
+    .sums = true,
 };

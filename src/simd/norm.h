@@ -3,79 +3,35 @@
  * The norm kernel, written once over the vector operations of vec.h. Included by simd/kernels.h; no intrinsics, no
  * includes.
  */
-/* The lanes of sums that dispatch/kernels.h prescribes, the registers that hold them, and the rows written together,
-   which share loads of gamma and beta. */
-enum { NORM_LANES = 16, NORM_VECS = NORM_LANES / VEC_DOUBLES };
 
-_Static_assert(NORM_LANES % VEC_DOUBLES == 0, "registers hold the contract's lanes");
-
-/* Returns the sum of all lanes, after adding the last `count` columns to theirs. */
-VEC_INLINE double norm_lanes(vec_double *sums, const double *last, size_t count)
-{
-    double lanes[NORM_LANES];
-    if (count > 0) {
-        for (size_t k = 0; k < NORM_VECS; k++)
-            vec_double_store(lanes + k * VEC_DOUBLES, sums[k]);
-        for (size_t lane = 0; lane < count; lane++)
-            lanes[lane] += last[lane];
-        for (size_t k = 0; k < NORM_VECS; k++)
-            sums[k] = vec_double_load(lanes + k * VEC_DOUBLES);
-    }
-    for (size_t half = NORM_VECS / 2; half > 0; half /= 2)
-        for (size_t k = 0; k < half; k++)
-            sums[k] = sums[k] + sums[k + half];
-    vec_double_store(lanes, sums[0]);
-    for (size_t half = VEC_DOUBLES / 2; half > 0; half /= 2)
-        for (size_t lane = 0; lane < half; lane++)
-            lanes[lane] += lanes[lane + half];
-    return lanes[0];
-}
-
-struct norm_sums {
-    double values, squares;
-};
-
-/* Returns the sums of values (if `centered`) and of squares of `count` rows, 1 or 2; with `deviations`, the sums of
-   (x - mean)^2 instead of the squares. The square of a float is exact in double, so fma rounds like a product and a
-   sum. The square of a deviation is not exact, so it is not fused. */
+/* Returns the sums of values (if `centered`) and of squares of `count` rows, 1 or 2. */
 VEC_INLINE void norm_sweep(const unsigned char *const *rows, size_t count, size_t columns, bool centered,
-                           bool deviations, double mean, struct norm_sums *sums)
+                           struct inlay_row_sums *sums)
 {
-    vec_double values[2][NORM_VECS], squares[2][NORM_VECS];
+    struct lane_sums lanes[2];
     for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < NORM_VECS; k++)
-            values[i][k] = squares[i][k] = vec_double_set1(0);
+        lanes[i] = lane_sums_zero();
     size_t column = 0;
-    for (; column + NORM_LANES <= columns; column += NORM_LANES)
+    for (; column + SUM_LANES <= columns; column += SUM_LANES)
         for (size_t i = 0; i < count; i++)
-            for (size_t k = 0; k < NORM_VECS; k++) {
-                vec_double x = vec_double_load_f32(rows[i] + (column + k * VEC_DOUBLES) * sizeof(float));
-                if (centered)
-                    values[i][k] = values[i][k] + x;
-                if (deviations)
-                    squares[i][k] = squares[i][k] + (x - mean) * (x - mean);
-                else
-                    squares[i][k] = vec_double_fma(x, x, squares[i][k]);
-            }
-    const size_t left = columns - column;
-    for (size_t i = 0; i < count; i++) {
-        double last[NORM_LANES], last_squares[NORM_LANES];
-        for (size_t lane = 0; lane < left; lane++) {
-            last[lane] = inlay_load_f32(rows[i], column + lane);
-            double distance = deviations ? last[lane] - mean : last[lane];
-            last_squares[lane] = distance * distance;
-        }
-        sums[i].values = centered ? norm_lanes(values[i], last, left) : 0;
-        sums[i].squares = norm_lanes(squares[i], last_squares, left);
-    }
+            for (size_t k = 0; k < LINE_VECS; k++)
+                lane_sums_add(&lanes[i], k, vec_load(rows[i] + column * sizeof(float) + k * VEC_BYTES), centered);
+    for (size_t i = 0; i < count; i++)
+        sums[i] = lane_sums_total(&lanes[i], rows[i] + column * sizeof(float), columns - column);
 }
 
 /* Returns the sum of (x - mean)^2. Rarely called, hence not inlined. */
 static __attribute__((noinline)) double norm_deviations(const unsigned char *row, size_t columns, double mean)
 {
-    struct norm_sums sums;
-    norm_sweep(&row, 1, columns, false, true, mean, &sums);
-    return sums.squares;
+    double lanes[SUM_LANES] = {0};
+    for (size_t column = 0; column < columns; column += SUM_LANES) {
+        const size_t count = columns - column < SUM_LANES ? columns - column : SUM_LANES;
+        for (size_t lane = 0; lane < count; lane++) {
+            const double distance = inlay_load_f32(row, column + lane) - mean;
+            lanes[lane] += distance * distance;
+        }
+    }
+    return lane_total(lanes, SUM_LANES);
 }
 
 /* Per-row constants: mean = high + low. */
@@ -86,7 +42,7 @@ struct norm_row {
 
 /* `unit` (the L2 norm) is tested once per row: only the factor differs from RMSNorm, which doesn't justify separate
    loops. */
-VEC_INLINE struct norm_row norm_row(const unsigned char *row, struct norm_sums sums, size_t columns, float epsilon,
+VEC_INLINE struct norm_row norm_row(const unsigned char *row, struct inlay_row_sums sums, size_t columns, float epsilon,
                                     bool centered, bool unit)
 {
     double mean = sums.values / (double)columns, variance = sums.squares / (double)columns;
@@ -120,6 +76,12 @@ VEC_INLINE vec norm_value(vec x, const struct norm_row *row, vec gamma, vec beta
     if (terms.shifted)
         x = x + beta;
     return x;
+}
+
+/* True if the factor is in range. */
+VEC_INLINE bool norm_is_narrow(const struct norm_row *row)
+{
+    return row->factor >= INLAY_NORM_MIN_FACTOR && row->factor <= INLAY_NORM_MAX_FACTOR;
 }
 
 /* Writes a row whose factor is out of range. */
@@ -179,35 +141,51 @@ VEC_INLINE void norm_write(const struct inlay_norm_tile *tile, size_t first, siz
     }
 }
 
-VEC_INLINE void norm_rows(const struct inlay_norm_tile *tile, struct norm_terms terms)
+/* Finds the constants of `rows` rows, 1 or INLAY_NORM_ROWS. */
+VEC_INLINE void norm_constants(const struct inlay_norm_tile *tile, size_t first, size_t rows, bool centered,
+                               struct norm_row *row)
 {
     /* Two rows at once hide the latency of the sums, where their registers suffice. */
-    const size_t together = terms.centered && NORM_VECS > 2 ? 1 : 2;
+    const size_t together = rows == 1 || (centered && SUM_VECS > 2) ? 1 : 2;
+    struct inlay_row_sums sums[INLAY_NORM_ROWS];
+    if (tile->sums != NULL)
+        memcpy(sums, tile->sums + first, rows * sizeof *sums);
+    else
+        for (size_t i = 0; i < rows; i += together)
+            norm_sweep(tile->rows + first + i, together, tile->columns, centered, sums + i);
+    for (size_t i = 0; i < rows; i++)
+        row[i] = norm_row(tile->rows[first + i], sums[i], tile->columns, tile->epsilon, centered,
+                          tile->norm == INLAY_NORM_L2);
+}
+
+/* Not inlined into the loops of every combination of terms. */
+static __attribute__((noinline)) void norm_find(const struct inlay_norm_tile *tile, size_t first, size_t rows,
+                                                struct norm_row *row)
+{
+    if (tile->norm == INLAY_NORM_LAYER)
+        rows == 1 ? norm_constants(tile, first, 1, true, row) : norm_constants(tile, first, INLAY_NORM_ROWS, true, row);
+    else
+        rows == 1 ? norm_constants(tile, first, 1, false, row)
+                  : norm_constants(tile, first, INLAY_NORM_ROWS, false, row);
+}
+
+VEC_INLINE void norm_rows(const struct inlay_norm_tile *tile, struct norm_terms terms)
+{
     struct norm_row row[INLAY_NORM_ROWS];
     for (size_t first = 0; first < tile->count;) {
         size_t rows = tile->count - first < INLAY_NORM_ROWS ? 1 : INLAY_NORM_ROWS;
-        struct norm_sums sums[INLAY_NORM_ROWS];
-        if (rows == INLAY_NORM_ROWS)
-            for (size_t i = 0; i < INLAY_NORM_ROWS; i += together)
-                norm_sweep(tile->rows + first + i, together, tile->columns, terms.centered, false, 0, sums + i);
-        else
-            norm_sweep(tile->rows + first, 1, tile->columns, terms.centered, false, 0, sums);
+        norm_find(tile, first, rows, row);
+        bool narrow = rows == INLAY_NORM_ROWS;
         for (size_t i = 0; i < rows; i++)
-            row[i] = norm_row(tile->rows[first + i], sums[i], tile->columns, tile->epsilon, terms.centered,
-                              tile->norm == INLAY_NORM_L2);
-        bool narrow = true;
-        for (size_t i = 0; i < rows; i++)
-            narrow = narrow && row[i].factor >= INLAY_NORM_MIN_FACTOR && row[i].factor <= INLAY_NORM_MAX_FACTOR;
-        if (!narrow) {
+            narrow = narrow && norm_is_narrow(&row[i]);
+        if (narrow) {
+            norm_write(tile, first, INLAY_NORM_ROWS, row, terms);
+        } else {
             rows = 1;
-            if (row->factor >= INLAY_NORM_MIN_FACTOR && row->factor <= INLAY_NORM_MAX_FACTOR)
+            if (norm_is_narrow(row))
                 norm_write(tile, first, 1, row, terms);
             else
                 norm_in_double(tile, first, row);
-        } else if (rows == INLAY_NORM_ROWS) {
-            norm_write(tile, first, INLAY_NORM_ROWS, row, terms);
-        } else {
-            norm_write(tile, first, 1, row, terms);
         }
         first += rows;
     }

@@ -51,6 +51,10 @@ struct vec_two {
     vec low, high;
 };
 
+struct vec_double_two {
+    vec_double low, high;
+};
+
 struct vec_sincos {
     vec_double sin, cos;
 };

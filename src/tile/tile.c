@@ -51,6 +51,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *tra
     tile->call.group = table->group;
     tile->call.positions = positioned ? tile->positions : NULL;
     tile->call.segments = NULL;
+    tile->call.sums = NULL;
     tile->call.columns = columns;
     tile->call.scale = scale;
     tile->call.stream = transfers->stream;

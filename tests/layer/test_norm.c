@@ -88,7 +88,15 @@ static void run_norm(const struct inlay_kernels *kernels, const struct norm_case
         to[i] = out + i * stride;
         from[i] = c->terms & IN_PLACE ? to[i] : rows + i * stride;
     }
-    const struct inlay_norm_tile tile = {from, to, ROWS, c->dim, norm_of(c->terms), c->epsilon, gamma, beta, c->stream};
+    const struct inlay_norm_tile tile = {.rows = from,
+                                         .out = to,
+                                         .count = ROWS,
+                                         .columns = c->dim,
+                                         .norm = norm_of(c->terms),
+                                         .epsilon = c->epsilon,
+                                         .gamma = gamma,
+                                         .beta = beta,
+                                         .stream = c->stream};
     kernels->norm(&tile);
 }
 
@@ -98,8 +106,14 @@ static void norm_row(const float *row, size_t dim, inlay_norm norm, float epsilo
 {
     const unsigned char *from[] = {(const unsigned char *)row};
     unsigned char *to[] = {(unsigned char *)out};
-    const struct inlay_norm_tile tile = {
-        from, to, 1, dim, norm, epsilon, (const unsigned char *)gamma, (const unsigned char *)beta, false};
+    const struct inlay_norm_tile tile = {.rows = from,
+                                         .out = to,
+                                         .count = 1,
+                                         .columns = dim,
+                                         .norm = norm,
+                                         .epsilon = epsilon,
+                                         .gamma = (const unsigned char *)gamma,
+                                         .beta = (const unsigned char *)beta};
     tested->norm(&tile);
 }
 
@@ -271,6 +285,101 @@ START_TEST(lanes_are_added_as_stated)
     }
     EXPECT(summed_again > 200 && summed_again < 400, "the variances of %zu of 600 rows were summed again",
            summed_again);
+}
+END_TEST
+
+/* The terms of gathered rows that are summed for a norm. */
+struct gather_case {
+    float scale;
+    bool positioned, segmented;
+    inlay_norm norm;
+};
+
+/* Returns the sums of a row, as stated in dispatch/kernels.h. */
+static struct inlay_row_sums sums_of(const unsigned char *row, size_t dim)
+{
+    double values[16] = {0}, squares[16] = {0};
+    for (size_t column = 0; column < dim; column++) {
+        const double x = (double)float_at(row, column);
+        values[column % 16] += x;
+        squares[column % 16] += x * x;
+    }
+    return (struct inlay_row_sums){lane_sum(values), lane_sum(squares)};
+}
+
+static void check_gather(const struct gather_case *c, size_t dim, enum placement placement)
+{
+    struct random random = {dim};
+    const size_t bytes = dim * sizeof(float);
+    unsigned char *tokens = arena_place(&arenas[IN], ROWS * bytes, placement, 0);
+    const unsigned char *const position = arena_place(&arenas[GAMMA], bytes, placement, 0);
+    const unsigned char *const segment = arena_place(&arenas[BETA], bytes, placement, 0);
+    fill(&random, arena_place(&arenas[GAMMA], bytes, placement, 0), dim, ORDINARY);
+    fill(&random, arena_place(&arenas[BETA], bytes, placement, 0), dim, ORDINARY);
+    const unsigned char *rows[ROWS], *positions[ROWS], *segments[ROWS];
+    unsigned char *out[2][ROWS];
+    unsigned char *places[] = {arena_place(&arenas[OUT], ROWS * bytes, placement, 0),
+                               arena_place(&arenas[EXPECTED], ROWS * bytes, placement, 0)};
+    struct inlay_row_sums sums[ROWS];
+    for (size_t i = 0; i < ROWS; i++) {
+        fill(&random, tokens + i * bytes, dim, ORDINARY);
+        rows[i] = tokens + i * bytes;
+        positions[i] = position;
+        segments[i] = segment;
+        for (int k = 0; k < 2; k++)
+            out[k][i] = places[k] + i * bytes;
+    }
+    for (int k = 0; k < 2; k++) {
+        const struct inlay_kernels *kernels = k == 0 ? tested : &inlay_kernels_scalar;
+        const struct inlay_embed_tile gather = {.type = INLAY_F32,
+                                                .out_type = INLAY_F32,
+                                                .rows = rows,
+                                                .positions = c->positioned ? positions : NULL,
+                                                .segments = c->segmented ? segments : NULL,
+                                                .out = out[k],
+                                                .sums = k == 0 ? sums : NULL,
+                                                .squares_only = c->norm != INLAY_NORM_LAYER,
+                                                .count = ROWS,
+                                                .columns = dim,
+                                                .scale = c->scale};
+        kernels->embed(&gather);
+        for (size_t i = 0; i < ROWS && k == 0; i++) {
+            const struct inlay_row_sums wanted = sums_of(out[k][i], dim);
+            EXPECT(sums[i].squares == wanted.squares && (gather.squares_only || sums[i].values == wanted.values),
+                   "dim %zu, row %zu: sums are %a and %a, not %a and %a", dim, i, sums[i].values, sums[i].squares,
+                   wanted.values, wanted.squares);
+        }
+        const struct inlay_norm_tile norm = {.rows = (const unsigned char *const *)out[k],
+                                             .out = out[k],
+                                             .sums = gather.sums,
+                                             .count = ROWS,
+                                             .columns = dim,
+                                             .norm = c->norm,
+                                             .epsilon = 1e-12f};
+        kernels->norm(&norm);
+    }
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t column = 0; column < dim; column++) {
+            const float got = float_at(out[0][i], column), wanted = float_at(out[1][i], column);
+            EXPECT(same_float(got, wanted), "dim %zu, scale %g, norm %d: row %zu, column %zu is %a, scalar has %a", dim,
+                   (double)c->scale, (int)c->norm, i, column, (double)got, (double)wanted);
+        }
+    EXPECT(arena_untouched_outside(&arenas[OUT], places[0], ROWS, bytes, bytes), "dim %zu: wrote outside its rows",
+           dim);
+}
+
+START_TEST(norms_with_the_sums_of_gathered_rows)
+{
+    static const struct gather_case cases[] = {
+        {1, false, false, INLAY_NORM_LAYER},   {1, true, false, INLAY_NORM_LAYER},  {1, true, true, INLAY_NORM_LAYER},
+        {0.75f, false, false, INLAY_NORM_RMS}, {0.75f, true, false, INLAY_NORM_L2}, {0.75f, true, true, INLAY_NORM_RMS},
+        {1, false, false, INLAY_NORM_L2},      {1, true, false, INLAY_NORM_RMS},    {1, true, true, INLAY_NORM_RMS},
+        {0.75f, true, true, INLAY_NORM_LAYER},
+    };
+    for (size_t i = 0; i < DIMS && tested->sums; i++)
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+            for (int at = AT_BEGIN; at <= AT_END; at++)
+                check_gather(&cases[k], nth_dim(i), (enum placement)at);
 }
 END_TEST
 
@@ -585,6 +694,7 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "norm", make_arenas, free_arenas, norms_of_every_dim_against_both_guard_pages,
                      norms_at_every_alignment, streamed_norms, norms_of_special_rows, lanes_are_added_as_stated,
-                     norms_are_within_their_bound, roots_are_correctly_rounded, lengths, every_half_and_the_middles,
-                     every_half_gives_itself, payloads_and_the_largest, casts_of_every_dim_and_alignment);
+                     norms_with_the_sums_of_gathered_rows, norms_are_within_their_bound, roots_are_correctly_rounded,
+                     lengths, every_half_and_the_middles, every_half_gives_itself, payloads_and_the_largest,
+                     casts_of_every_dim_and_alignment);
 }
