@@ -68,7 +68,7 @@ static void print_positions(struct text *text, const struct inlay_plan *whole)
         print(text, "; each entry is added as it is computed");
     else if (plan->source == INLAY_POSITIONS_COMPUTED)
         print(text, "; in blocks of rows that stay in L1");
-    else if (plan->source == INLAY_POSITIONS_READ && plan->block_tokens < SIZE_MAX)
+    else if (plan->block_tokens < SIZE_MAX)
         print(text, "; %zu rows at a time serve all sequences", plan->block_tokens);
     print(text, "\n");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The general path: positions token by token (explicit, padding-aware, clamped), learned positions of any type,
- * token-type embeddings, post-ops and 16-bit outputs. It processes a few tokens at a time as floats in L1. All sums are
- * computed by the embed kernel, which adds table rows to the sum so far. The post-ops are in post_ops.c.
+ * The general path: terms that one kernel call can't add, positions computed token by token, dropout, and rows that
+ * exceed the buffer of a stage. It processes a few tokens at a time as floats in L1. All sums are computed by the embed
+ * kernel, which adds table rows to the sum so far. The post-ops are in post_ops.c.
  */
 #include "base/line.h"
 #include "layer/group.h"

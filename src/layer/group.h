@@ -22,6 +22,14 @@ struct inlay_group {
     bool stream; /* the sum is the result and uses non-temporal stores */
 };
 
+/* Finishes whole rows of floats, as inlay_stage.finish does; the context is the part. */
+void inlay_finish_rows(const void *part, unsigned char *const *floats, const struct inlay_row_sums *sums,
+                       unsigned char *const *out, size_t count);
+
+/* Writes columns of rows of floats to out[i] as the output's type. */
+void inlay_convert_rows(const struct inlay_part *part, unsigned char *const *floats, unsigned char *const *out,
+                        size_t count, size_t columns);
+
 /* Applies norm and dropout to the floats of whole rows, then converts them to out[i], unless that is where the floats
    are. */
 void inlay_finish_group(const struct inlay_group *group, unsigned char *const *out);

@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lookup path: token rows plus position and segment rows, each looked up by token. The kernel adds them in one
- * pass.
+ * pass. If a norm or conversion follows, rows pass through a stage in L1.
  */
-#include "layer/routes.h"
+#include "layer/group.h"
 #include "layer/rows.h"
 #include "tile/tile.h"
 
-/* Appends tokens [s, s_end) of a sequence to the tile. */
-static void append_sequence(const struct inlay_part *part, size_t b, const inlay_table *positions,
-                            struct inlay_tile *tile)
+/* Writes a row that isn't one of the table. The floats of the stage are free between kernel calls. */
+static void write_special(const struct inlay_part *part, const struct inlay_stage *stage, enum inlay_row_kind kind,
+                          struct inlay_terms terms, unsigned char *out)
+{
+    const struct inlay_work *work = part->work;
+    unsigned char *floats = stage != NULL ? stage->floats : out;
+    inlay_write_special_row(part->plan->transfers.kernels, kind, work->spec->scale, terms, floats, work->tokens->dim);
+    if (stage != NULL && inlay_row_gets_terms(kind))
+        inlay_finish_rows(part, &floats, NULL, &out, 1);
+    else if (stage != NULL && kind != INLAY_SKIPPED)
+        inlay_convert_rows(part, &floats, &out, 1, work->tokens->dim);
+}
+
+/* Appends tokens [begin, end) of a sequence to the tile. */
+static void append_tokens(const struct inlay_part *part, size_t b, size_t begin, size_t end,
+                          const inlay_table *positions, struct inlay_tile *tile)
 {
     const struct inlay_work *work = part->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
-    const size_t end = inlay_min(part->s_end, sequence.count);
     struct inlay_position_counter counter = inlay_count_positions(work, b);
-    for (size_t s = part->s; s < end; s++) {
+    end = inlay_min(end, sequence.count);
+    for (size_t s = begin; s < end; s++) {
         const size_t token = sequence.first + s;
         unsigned char *const out = inlay_out_of(work, sequence, b, s);
         struct inlay_terms terms = {NULL, NULL};
@@ -30,13 +43,11 @@ static void append_sequence(const struct inlay_part *part, size_t b, const inlay
         if (kind == INLAY_ROW)
             inlay_tile_append(tile, inlay_row_place(work->tokens, row, 0), terms, out);
         else
-            inlay_write_special_row(part->plan->transfers.kernels, kind, work->spec->scale, terms, out,
-                                    work->tokens->dim);
+            write_special(part, tile->stage, kind, terms, out);
     }
 }
 
-/* Not inlined, even by link-time optimization: its arithmetic must stay within its caller's guarded environment. */
-__attribute__((noinline)) void inlay_run_lookup(const struct inlay_part *part)
+static void look_up(const struct inlay_part *part, const struct inlay_stage *stage)
 {
     const struct inlay_work *work = part->work;
     const inlay_table *positions = inlay_position_table(work);
@@ -46,7 +57,37 @@ __attribute__((noinline)) void inlay_run_lookup(const struct inlay_part *part)
                      positions != NULL || segmented, work->spec->out_type);
     if (positions != NULL && segmented)
         tile.call.segments = tile.segments;
-    for (size_t b = part->b; b < part->b_end; b++)
-        append_sequence(part, b, positions, &tile);
+    if (stage != NULL)
+        inlay_tile_stage(&tile, stage);
+    const size_t block = part->plan->positions.block_tokens;
+    for (size_t s = part->s, n; s < part->s_end; s += n) {
+        n = inlay_min(part->s_end - s, block);
+        for (size_t b = part->b; b < part->b_end; b++)
+            append_tokens(part, b, s, s + n, positions, &tile);
+    }
     inlay_tile_run(&tile);
+}
+
+static __attribute__((noinline)) void look_up_in_stage(const struct inlay_part *part)
+{
+    _Alignas(INLAY_CACHE_LINE) unsigned char floats[INLAY_SUM_BYTES];
+    const struct inlay_work *work = part->work;
+    const struct inlay_stage stage = {
+        .floats = floats,
+        .sums = work->spec->norm != INLAY_NORM_NONE && work->tokens->type == INLAY_F32 &&
+                part->plan->transfers.kernels->sums,
+        .squares_only = work->spec->norm != INLAY_NORM_LAYER,
+        .finish = inlay_finish_rows,
+        .context = part,
+    };
+    look_up(part, &stage);
+}
+
+/* Not inlined, even by link-time optimization: its arithmetic must stay within its caller's guarded environment. */
+__attribute__((noinline)) void inlay_run_lookup(const struct inlay_part *part)
+{
+    if (inlay_sums_floats(part->work))
+        look_up_in_stage(part);
+    else
+        look_up(part, NULL);
 }

@@ -7,27 +7,27 @@
 #include "base/executor.h"
 #include "dispatch/dispatch.h"
 #include "positions/generator.h"
+#include "tile/tile.h"
 
-/* Returns the first reason to take the general path; null if one kernel call can finish a row. */
-static const char *general_reason(const struct inlay_work *work, bool by_token, bool in_memory)
+/* Returns the first reason to take the general path; null if kernels can finish a row as they read it. */
+static const char *general_reason(const struct inlay_work *work, bool in_memory, bool by_token)
 {
-    const inlay_layer_spec *spec = work->spec;
-    const bool halves = spec->out_type != INLAY_F32, floats = work->tokens->type == INLAY_F32;
-    return spec->norm != INLAY_NORM_NONE        ? "a norm follows the sum"
-           : inlay_drops(work)                  ? "dropout follows the sum"
-           : halves && spec->positions != NULL  ? "outputs are 16-bit, and positions are added"
-           : halves && work->special_rows       ? "outputs are 16-bit, and some ids may have no row"
-           : !inlay_terms_are_rows(work)        ? "quantized terms are added, or two terms are added to quantized rows"
-           : in_memory || (floats && !by_token) ? NULL
-           : by_token                           ? "positions are computed token by token"
-                                                : "computed positions are added to quantized rows";
+    return inlay_drops(work)             ? "dropout follows the sum"
+           : !inlay_terms_are_rows(work) ? "quantized terms are added, or two terms are added to quantized rows"
+           : inlay_sums_floats(work) && work->tokens->dim > INLAY_SUM_FLOATS
+               ? "rows are summed as floats, and exceed their buffer"
+           : in_memory                       ? NULL
+           : by_token                        ? "computed positions aren't consecutive, or another step follows"
+           : work->tokens->type == INLAY_F32 ? NULL
+                                             : "computed positions are added to quantized rows";
 }
 
-/* Returns the first reason why the terms of a call are looked up by token; null if no term needs
-   it. */
+/* Returns the first reason to take the lookup path; null if no term is looked up by token and the kernel of the fast
+   path makes the whole output. */
 static const char *lookup_reason(const struct inlay_work *work)
 {
     const inlay_layer_spec *spec = work->spec;
+    const bool halves = spec->out_type != INLAY_F32;
     return spec->segments != NULL             ? "token-type embeddings are added"
            : work->batch.position_ids != NULL ? "explicit position ids"
            : work->padding_aware              ? "padding-aware positions"
@@ -35,7 +35,10 @@ static const char *lookup_reason(const struct inlay_work *work)
            : work->positions_per_token        ? "some positions are out of range, but no token uses them"
            : spec->positions != NULL && spec->positions->extents != NULL
                ? "position rows are split across several arrays"
-               : NULL;
+           : spec->norm != INLAY_NORM_NONE     ? "a norm follows the sum"
+           : halves && spec->positions != NULL ? "outputs are 16-bit, and positions are added"
+           : halves && work->special_rows      ? "outputs are 16-bit, and some ids may have no row"
+                                               : NULL;
 }
 
 static enum inlay_route choose_route(const struct inlay_work *work, bool in_memory, const char **reason)
@@ -44,12 +47,12 @@ static enum inlay_route choose_route(const struct inlay_work *work, bool in_memo
         *reason = "sequences are pooled";
         return INLAY_ROUTE_POOLED;
     }
-    const char *by_token = lookup_reason(work);
-    *reason = general_reason(work, by_token != NULL, in_memory);
+    const char *lookup = lookup_reason(work);
+    *reason = general_reason(work, in_memory, lookup != NULL);
     if (*reason != NULL)
         return INLAY_ROUTE_GENERAL;
-    *reason = by_token != NULL ? by_token : "tokens * scale, and consecutive positions if any";
-    return by_token != NULL ? INLAY_ROUTE_LOOKUP : INLAY_ROUTE_FAST;
+    *reason = lookup != NULL ? lookup : "tokens * scale, and consecutive positions if any";
+    return lookup != NULL ? INLAY_ROUTE_LOOKUP : INLAY_ROUTE_FAST;
 }
 
 /* Splits along positions first: if the batch were split, each part would read or compute the same position rows. */
@@ -126,9 +129,10 @@ static inlay_prefetch first_prefetch(const struct inlay_work *work, size_t bytes
 static bool kernel_prefetches(const struct inlay_work *work, enum inlay_route route,
                               const struct inlay_kernels *kernels)
 {
-    const bool follows = route == INLAY_ROUTE_POOLED
-                             ? inlay_pools_addresses(work)
-                             : route != INLAY_ROUTE_GENERAL && work->spec->out_type == INLAY_F32;
+    const bool follows =
+        route == INLAY_ROUTE_POOLED
+            ? inlay_pools_addresses(work)
+            : route != INLAY_ROUTE_GENERAL && (work->spec->out_type == INLAY_F32 || inlay_sums_floats(work));
     return follows && kernels->prefetches;
 }
 
@@ -141,8 +145,11 @@ static void choose_positions(struct inlay_position_plan *plan, const struct inla
                    : route != INLAY_ROUTE_FAST   ? INLAY_POSITIONS_FOUND
                    : choices->computes || tries  ? INLAY_POSITIONS_COMPUTED
                                                  : INLAY_POSITIONS_READ;
+    const bool consecutive =
+        plan->source == INLAY_POSITIONS_READ || (route == INLAY_ROUTE_LOOKUP && work->spec->positions != NULL &&
+                                                 work->batch.position_ids == NULL && !work->padding_aware);
     /* A single sequence uses each position row once: there is no block to keep. */
-    plan->block_tokens = plan->source == INLAY_POSITIONS_READ && parts->across_sequences < work->batch.sequences
+    plan->block_tokens = consecutive && parts->across_sequences < work->batch.sequences
                              ? inlay_max(work->spec->tuning->block_bytes / work->row_bytes, 1)
                              : SIZE_MAX;
     plan->by_sequence = computing->by_sequence;

@@ -24,7 +24,7 @@ enum inlay_position_source {
 
 struct inlay_position_plan {
     enum inlay_position_source source;
-    size_t block_tokens; /* fast path: position rows that stay in L1 while a part's sequences use them, >= 1 */
+    size_t block_tokens; /* consecutive position rows that stay in L1 while a part's sequences use them, >= 1 */
 
     /* Fast path with computed positions. */
     bool by_sequence;      /* sequences share no position rows and run one after another */

@@ -181,6 +181,14 @@ static inline size_t inlay_segment_of(const struct inlay_work *work, size_t toke
     return segment < work->spec->segments->rows ? (size_t)segment : 0;
 }
 
+/* Returns true if rows are summed as floats before they are written: a norm follows, or the kernel has no 16-bit output
+   for all terms or rows. */
+static inline bool inlay_sums_floats(const struct inlay_work *work)
+{
+    return work->spec->norm != INLAY_NORM_NONE ||
+           (work->spec->out_type != INLAY_F32 && (work->spec->segments != NULL || work->special_rows));
+}
+
 /* Returns true if the terms of tokens are float32 rows that the kernel adds as it reads the tokens' rows. It adds two
    terms to float32 rows only. */
 static inline bool inlay_terms_are_rows(const struct inlay_work *work)

@@ -52,11 +52,13 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *tra
     tile->call.positions = positioned ? tile->positions : NULL;
     tile->call.segments = NULL;
     tile->call.sums = NULL;
+    tile->call.sums = NULL;
     tile->call.columns = columns;
     tile->call.scale = scale;
     tile->call.stream = transfers->stream;
     tile->call.narrow_transfers = transfers->narrow_transfers;
     tile->kernel = transfers->kernels->embed;
+    tile->stage = NULL;
     tile->begin = tile->count = 0;
     tile->waits = false;
     tile->timer = timer;
@@ -65,9 +67,54 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *tra
     use_strategy(tile);
 }
 
+void inlay_tile_stage(struct inlay_tile *tile, const struct inlay_stage *stage)
+{
+    tile->stage = stage;
+    tile->call.out_type = INLAY_F32;
+    tile->call.stream = false;
+}
+
 bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b)
 {
     return a->type == b->type && a->group == b->group && inlay_has_zeros(a) == inlay_has_zeros(b);
+}
+
+/* Runs the kernel on `count` rows from row `begin`. */
+static void run_kernel(struct inlay_tile *tile, size_t begin, size_t count, const unsigned char *const *next,
+                       unsigned char *const *out)
+{
+    tile->call.rows = tile->rows + begin;
+    tile->call.scales = tile->call.scales != NULL ? tile->scales + begin : NULL;
+    tile->call.zeros = tile->call.zeros != NULL ? tile->zeros + begin : NULL;
+    tile->call.zero_at = tile->zero_at + begin;
+    tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
+    tile->call.segments = tile->call.segments != NULL ? tile->segments + begin : NULL;
+    tile->call.out = out;
+    tile->call.next = next;
+    tile->call.by_line = tile->strategy->by_line;
+    tile->call.near = tile->strategy->near;
+    tile->call.count = count;
+    tile->kernel(&tile->call);
+}
+
+/* Does the same, a few rows at a time in the stage. */
+static void run_staged(struct inlay_tile *tile, size_t begin, size_t count, const unsigned char *const *next)
+{
+    enum { MAX_ROWS = 16 };
+    const struct inlay_stage *stage = tile->stage;
+    const size_t columns = tile->call.columns, fit = inlay_min(INLAY_SUM_FLOATS / columns, MAX_ROWS);
+    const size_t most = fit > INLAY_NORM_ROWS ? fit / INLAY_NORM_ROWS * INLAY_NORM_ROWS : fit;
+    unsigned char *floats[MAX_ROWS];
+    struct inlay_row_sums sums[MAX_ROWS];
+    for (size_t i = 0; i < most; i++)
+        floats[i] = stage->floats + i * columns * sizeof(float);
+    tile->call.sums = stage->sums ? sums : NULL;
+    tile->call.squares_only = stage->squares_only;
+    for (size_t i = 0; i < count; i += most) {
+        const size_t rows = inlay_min(count - i, most);
+        run_kernel(tile, begin + i, rows, next != NULL ? next + i : NULL, floats);
+        stage->finish(stage->context, floats, tile->call.sums, tile->out + begin + i, rows);
+    }
 }
 
 /* Runs the kernel on `count` rows from row `begin`. If the kernel prefetches ahead, it gets the rows of this block,
@@ -82,18 +129,10 @@ static void run_block(struct inlay_tile *tile, size_t begin, size_t count, size_
         for (size_t i = count + after; i < count + ahead; i++)
             next[i] = next[i - 1]; /* already in a cache */
     }
-    tile->call.rows = tile->rows + begin;
-    tile->call.scales = tile->call.scales != NULL ? tile->scales + begin : NULL;
-    tile->call.zeros = tile->call.zeros != NULL ? tile->zeros + begin : NULL;
-    tile->call.zero_at = tile->zero_at + begin;
-    tile->call.positions = tile->call.positions != NULL ? tile->positions + begin : NULL;
-    tile->call.segments = tile->call.segments != NULL ? tile->segments + begin : NULL;
-    tile->call.out = tile->out + begin;
-    tile->call.next = ahead > 0 ? next + ahead : NULL;
-    tile->call.by_line = tile->strategy->by_line;
-    tile->call.near = tile->strategy->near;
-    tile->call.count = count;
-    tile->kernel(&tile->call);
+    if (tile->stage != NULL)
+        run_staged(tile, begin, count, ahead > 0 ? next + ahead : NULL);
+    else
+        run_kernel(tile, begin, count, ahead > 0 ? next + ahead : NULL, tile->out + begin);
 }
 
 static size_t other_block(const struct inlay_tile *tile)

@@ -23,10 +23,25 @@ struct inlay_terms {
     const unsigned char *position, *segment;
 };
 
+/*
+ * Where a tile sums rows as floats, a few at a time, if the kernel can't write them as the output: post-ops follow, or
+ * the kernel has no such output type. `finish` then writes them to out[i]. It gets the sums of each row, or null
+ * without `sums`.
+ */
+struct inlay_stage {
+    unsigned char *floats; /* INLAY_SUM_BYTES, which stay in L1 */
+    bool sums;             /* the kernel sets the sums of each row, */
+    bool squares_only;     /* of squares only */
+    void (*finish)(const void *context, unsigned char *const *floats, const struct inlay_row_sums *sums,
+                   unsigned char *const *out, size_t count);
+    const void *context;
+};
+
 struct inlay_tile {
     struct inlay_embed_tile call; /* the kernel's argument; points to the arrays below */
     void (*kernel)(const struct inlay_embed_tile *tile);
-    struct inlay_part_timer *timer; /* selects the prefetch strategy; null: no prefetching */
+    const struct inlay_stage *stage; /* null: the kernel writes the output */
+    struct inlay_part_timer *timer;  /* selects the prefetch strategy; null: no prefetching */
     const struct inlay_strategy *strategy;
     size_t row_bytes;    /* bytes of a row's columns */
     size_t out_bytes;    /* bytes of their output */
@@ -43,10 +58,13 @@ struct inlay_tile {
 };
 
 /* Initializes an empty tile for rows table[id] * scale, `columns` of each, plus positions[i] if `positioned`, written
-   as `out_type`. Set call.segments to add segments[i] too. */
+   as `out_type`. Set call.segments to add segments[i] too, and call inlay_tile_stage() for a stage. */
 void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *transfers, struct inlay_part_timer *timer,
                       const inlay_table *table, float scale, size_t columns, bool positioned,
                       inlay_element_type out_type);
+
+/* Makes an empty tile of at most INLAY_SUM_FLOATS columns sum its rows in a stage. */
+void inlay_tile_stage(struct inlay_tile *tile, const struct inlay_stage *stage);
 
 /* True if rows of both tables can share a tile. */
 bool inlay_tile_takes_both(const inlay_table *a, const inlay_table *b);

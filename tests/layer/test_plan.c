@@ -31,7 +31,10 @@ static const struct planned plans[] = {
     {"positions: read", 2, 8, 512, 1000, .sinusoid = true},
     {"positions: computed: not all", 2, 8, 512, 1000, .start = 10, .sinusoid = true},
     {"positions: found", 2, 8, 512, 1000, .start = 10, .sinusoid = true, .normed = true},
-    {"route:     general path: a norm", 2, 8, 512, 1000, .normed = true, .segmented = true},
+    {"route:     lookup path: token-type embeddings", 2, 8, 512, 1000, .normed = true, .segmented = true},
+    {"route:     lookup path: a norm follows", 2, 8, 4096, 1000, .normed = true},
+    {"route:     general path: rows are summed as floats", 2, 8, 4097, 1000, .normed = true},
+    {"route:     general path: computed positions", 2, 8, 512, 1000, .start = 10, .sinusoid = true, .normed = true},
     {"route:     lookup path: token-type embeddings", 2, 8, 512, 1000, .type = INLAY_F16, .segmented = true},
     {"route:     general path: quantized terms", 2, 8, 512, 1000, .type = INLAY_F16, .sinusoid = true,
      .segmented = true},
@@ -47,7 +50,8 @@ static const struct planned plans[] = {
     {"prefetch:  to L1, the first lines of 16 rows", 2, 8, 4096, 1 << 17, .type = INLAY_F32},
     {LINE_AHEAD_8, 2, 8, 512, 1000, .type = INLAY_F16, .scalar = BLOCKS},
     {LINE_AHEAD_8, 2, 8, 512, 1000, .type = INLAY_F16, .scalar = BLOCKS, .segmented = true},
-    {"prefetch:  to L2, blocks of rows", 64, 1024, 512, 1000, .normed = true},
+    {LINE_AHEAD_8, 64, 1024, 512, 1000, .normed = true, .scalar = BLOCKS},
+    {BLOCKS, 64, 1024, 512, 1000, .type = INLAY_F16, .sinusoid = true, .segmented = true},
     {LINE_AHEAD_8, 2, 8, 512, 1 << 20, .type = INLAY_F32, .scalar = BLOCKS}, /* short rows of a table larger than any
                                                                             cache */
     {LINE_AHEAD_8, 64, 1024, 512, 1000, .type = INLAY_F32, .scalar = BLOCKS},
