@@ -31,7 +31,7 @@ typedef enum inlay_stores {
    token_mapping_length. Otherwise it is the vocab of a shard, or the number of rows of the table. */
 typedef enum inlay_bad_id {
     INLAY_BAD_ID_ERROR = 0,      /**< the call returns INLAY_ERROR_ID and writes nothing */
-    INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest row, 0 or vocab - 1; same as ERROR if vocab is 0 */
+    INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest id, 0 or vocab - 1; same as ERROR if vocab is 0 */
     INLAY_BAD_ID_ZERO = 2,       /**< uses a row of zeros */
     INLAY_BAD_ID_SUBSTITUTE = 3, /**< uses the row of substitute_id, e.g. the unknown token */
     INLAY_BAD_ID_SKIP = 4,       /**< leaves the output row unchanged */
@@ -88,7 +88,7 @@ typedef enum inlay_prefetch {
     INLAY_PREFETCH_L2_LINE_AHEAD_8 = 5, /**< same, 8 rows ahead, to L2 */
     INLAY_PREFETCH_L2_ROW_AHEAD_16 = 6, /**< before row i, the whole row i + 16, to L2 */
     INLAY_PREFETCH_L2_BLOCKS = 7, /**< blocks of up to 64 whole rows, one block ahead, to L2. Used instead of the four
-                                       strategies above where no kernel can prefetch, e.g. with 16-bit outputs */
+                                       strategies above where no kernel can prefetch, e.g. in scalar kernels */
 } inlay_prefetch;
 
 /** Memory settings of a layer. They affect speed, never results. A layer made with a tuning keeps it, and self-tuning
@@ -96,8 +96,9 @@ typedef enum inlay_prefetch {
 typedef struct inlay_tuning {
     size_t size;             /**< sizeof(inlay_tuning) */
     size_t stream_bytes;     /**< for INLAY_STORES_AUTOMATIC: larger outputs use non-temporal stores */
-    size_t compute_bytes;    /**< for float32 tables: cached position rows that only one sequence of a part uses are
-                                  recomputed if larger than this; SIZE_MAX: cached rows are always read */
+    size_t compute_bytes;    /**< for float32 tables: if each part of a call has only one sequence, and the position
+                                  rows of that sequence have more bytes than this, they are computed even if they are
+                                  cached; SIZE_MAX: cached rows are always read */
     size_t block_bytes;      /**< size of a block of position rows, which stays in L1 while every sequence uses it. A
                                   block has at least one row. Blocks of computed rows are capped at 16 KiB */
     inlay_prefetch prefetch; /**< strategy for calls with more than one token id */
@@ -136,7 +137,7 @@ typedef enum inlay_self_tuning {
 
 enum {
     INLAY_TUNING_CALL_CLASSES = 6,   /**< outputs of 256 KiB-2 MiB, 2-16 MiB, and 16 MiB and more; then the same three
-                                          for calls that may compute sinusoids and run their sequences one by one */
+                                          for calls that run sequences one by one and can compute their sinusoids */
     INLAY_TUNING_OUTPUT_CLASSES = 8, /**< outputs of 4-8 MiB, 8-16 MiB, ..., 256-512 MiB, and 512 MiB and more */
 };
 
@@ -189,7 +190,7 @@ typedef struct inlay_layer_spec {
     const inlay_table *segments;       /**< token-type (segment) embeddings, [types, dim]; null: none */
     const inlay_tuning *tuning;        /**< fixed settings; null: inlay_tuning_default() and self-tuning */
     size_t cached_positions;           /**< rows of the sinusoid to compute once; 0: none */
-    float scale;                       /**< factor of the token row, 0 included; usually 1 or inlay_sqrt_dim(dim) */
+    float scale;                       /**< factor of the token row; can be 0; usually 1 or inlay_sqrt_dim(dim) */
     inlay_stores stores;               /**< how outputs are stored */
     int64_t padding_id;                /**< id with a zero row, see inlay_zero_rows; negative: none */
     int64_t substitute_id;             /**< for INLAY_BAD_ID_SUBSTITUTE, in [0, vocab) */
@@ -199,7 +200,7 @@ typedef struct inlay_layer_spec {
     uint16_t clamp_positions;          /**< 1: positions past the learned table use its last row; 0: the call
                                             returns INLAY_ERROR_POSITION */
     uint16_t segments_first;           /**< 1: (row * scale + segment) + position, as in transformers; 0: (row * scale +
-                                            position) + segment, as in ONNX Runtime. 0 without segments */
+                                            position) + segment, as in ONNX Runtime. Must be 0 without segments */
     inlay_norm norm;                   /**< the norm after the sum */
     float epsilon;                     /**< of the norm, finite, >= 0 */
     const void *gamma;                 /**< float32 [dim], of the norm; null: ones. Read in every call */

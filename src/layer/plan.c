@@ -9,7 +9,7 @@
 #include "positions/generator.h"
 #include "tile/tile.h"
 
-/* Returns the first reason to take the general path; null if kernels can finish a row as they read it. */
+/* Returns the first reason to take the general path; null if the fast path or the lookup path can run the call. */
 static const char *general_reason(const struct inlay_work *work, bool in_memory, bool by_token)
 {
     return inlay_drops(work)             ? "dropout follows the sum"
@@ -154,7 +154,8 @@ static void choose_positions(struct inlay_position_plan *plan, const struct inla
                              : SIZE_MAX;
     plan->by_sequence = computing->by_sequence;
     plan->fused = computing->fused;
-    /* If computing is the current choice, a call that is timed as a whole and tries reading reads all cached rows. */
+    /* A call that is timed as a whole may try the source that isn't the current choice. If it tries reading, it reads
+       all cached rows. */
     plan->compute_tokens = !choices->chosen                               ? computing->compute_tokens
                            : tries && choices->whole && choices->computes ? SIZE_MAX
                                                                           : INLAY_PART_POSITIONS;

@@ -119,8 +119,8 @@ VEC_INLINE void embed_cached(struct embed_from from, unsigned char *out, size_t 
         vec value = embed_value(vec_load(f.row), vec_load(f.position), vec_load(f.segment), scale, terms);
         embed_store(out + at, value, VEC_LEN, terms.type);
     }
-    /* Use a span if it fits: a masked store of a whole vector would touch the next line, and stall if embed_streamed()
-       streams that one. */
+    /* Use a span if it fits. A masked store as wide as a vector would extend into the next line, and would stall if
+       embed_streamed() then streams that line. */
     if (SPAN_LEN < VEC_LEN && wide == 1 && at + SPAN_BYTES <= bytes) {
         const struct embed_from f = embed_at(from, at);
         span_store(out + at,
@@ -298,7 +298,7 @@ VEC_INLINE void embed_summed_terms(const struct inlay_embed_tile *tile, bool sca
         embed_rows(tile, (struct embed_terms){scaled, false, false, sums, INLAY_F32});
 }
 
-/* Most layers with a norm have no scale. */
+/* Most layers with a norm have no scale, so there is no scaled loop for squares only: both sums are computed then. */
 static __attribute__((noinline)) void NAME(embed_f32_summed)(const struct inlay_embed_tile *tile)
 {
     if (tile->scale != 1)

@@ -52,7 +52,6 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *tra
     tile->call.positions = positioned ? tile->positions : NULL;
     tile->call.segments = NULL;
     tile->call.sums = NULL;
-    tile->call.sums = NULL;
     tile->call.columns = columns;
     tile->call.scale = scale;
     tile->call.stream = transfers->stream;

@@ -30,7 +30,7 @@ enum {
 struct embedding {
     struct embed_options options;
     struct tokens tokens;
-    struct model model;       /* provides the layer; the model of a single tensor is table.model */
+    struct model model;       /* if --model provides the layer; for a single tensor, table.model is used */
     inlay_sinusoid *sinusoid; /* for the fixed table, the positions or both */
     struct weights table;
     struct weights learned;
@@ -66,7 +66,7 @@ static int load_token_table(struct embedding *e)
     return DONE;
 }
 
-/* Makes or loads the token table, and makes the sinusoid first. */
+/* Makes or loads the token table, and makes the sinusoid if the table or the positions need one. */
 static int make_table(struct embedding *e)
 {
     const struct embed_options *options = &e->options;
@@ -170,7 +170,8 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
 
 static int forward(struct embedding *e)
 {
-    /* If the layer maps ids, an id isn't a row of the table, so no row of the model's file can be named. */
+    /* model_read_begin() takes row numbers. If the layer maps ids, they aren't row numbers, so nothing is read ahead.
+     */
     inlay_file *file = e->spec->token_mapping != NULL ? NULL
                        : e->model.file != NULL        ? e->model.file
                                                       : e->table.model.file;

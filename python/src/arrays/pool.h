@@ -32,7 +32,8 @@ struct pool_stats {
     size_t limit_bytes; /* maximum of idle_bytes */
     size_t idle_bytes, idle_blocks;
     size_t used_bytes, used_blocks;
-    uint64_t reused, allocated, released; /* blocks taken from the pool, allocated by the system, returned to it */
+    uint64_t reused, allocated, released; /* blocks taken from the pool, allocated by the system, returned to the
+                                             system */
 };
 
 /* Returns the current statistics. */
