@@ -7,6 +7,9 @@
 #include "layer/rows.h"
 #include "tile/tile.h"
 
+/* Sequences that share blocks of position rows. */
+enum { MAX_TOGETHER = 16 };
+
 /* Writes a row that isn't one of the table. The floats of the stage are free between kernel calls. */
 static void write_special(const struct inlay_part *part, const struct inlay_stage *stage, enum inlay_row_kind kind,
                           struct inlay_terms terms, unsigned char *out)
@@ -20,13 +23,12 @@ static void write_special(const struct inlay_part *part, const struct inlay_stag
         inlay_convert_rows(part, &floats, &out, 1, work->tokens->dim);
 }
 
-/* Appends tokens [begin, end) of a sequence to the tile. */
+/* Appends tokens [begin, end) of a sequence to the tile. The counter is at token `begin`. */
 static void append_tokens(const struct inlay_part *part, size_t b, size_t begin, size_t end,
-                          const inlay_table *positions, struct inlay_tile *tile)
+                          const inlay_table *positions, struct inlay_position_counter *counter, struct inlay_tile *tile)
 {
     const struct inlay_work *work = part->work;
     const struct inlay_sequence sequence = inlay_sequence_of(work, b);
-    struct inlay_position_counter counter = inlay_count_positions(work, b);
     end = inlay_min(end, sequence.count);
     for (size_t s = begin; s < end; s++) {
         const size_t token = sequence.first + s;
@@ -35,8 +37,9 @@ static void append_tokens(const struct inlay_part *part, size_t b, size_t begin,
         size_t row;
         const enum inlay_row_kind kind = inlay_row_of(work, token, &row);
         if (positions != NULL) {
-            const uint64_t position = inlay_next_position(work, &counter, token, s);
-            terms.position = inlay_row_place(positions, inlay_position_within(work, position), 0).row;
+            /* Of a sinusoid, only the cached rows can be looked up. */
+            const size_t at = inlay_position_within(work, inlay_next_position(work, counter, token, s));
+            terms.position = inlay_row_place(positions, at < positions->rows ? at : 0, 0).row;
         }
         if (work->spec->segments != NULL)
             terms = inlay_with_segment(work, terms, token, 0);
@@ -44,6 +47,23 @@ static void append_tokens(const struct inlay_part *part, size_t b, size_t begin,
             inlay_tile_append(tile, inlay_row_place(work->tokens, row, 0), terms, out);
         else
             write_special(part, tile->stage, kind, terms, out);
+    }
+}
+
+/* Appends the tokens of `count` sequences, block by block: at the same place, most have the same position. */
+static void append_sequences(const struct inlay_part *part, size_t b, size_t count, const inlay_table *positions,
+                             struct inlay_tile *tile)
+{
+    struct inlay_position_counter counters[MAX_TOGETHER];
+    size_t end = part->s;
+    for (size_t i = 0; i < count; i++) {
+        counters[i] = inlay_count_positions(part->work, b + i);
+        end = inlay_max(end, inlay_min(part->s_end, inlay_sequence_of(part->work, b + i).count));
+    }
+    for (size_t s = part->s, n; s < end; s += n) {
+        n = inlay_min(end - s, part->plan->positions.block_tokens);
+        for (size_t i = 0; i < count; i++)
+            append_tokens(part, b + i, s, s + n, positions, &counters[i], tile);
     }
 }
 
@@ -59,11 +79,9 @@ static void look_up(const struct inlay_part *part, const struct inlay_stage *sta
         tile.call.segments = tile.segments;
     if (stage != NULL)
         inlay_tile_stage(&tile, stage);
-    const size_t block = part->plan->positions.block_tokens;
-    for (size_t s = part->s, n; s < part->s_end; s += n) {
-        n = inlay_min(part->s_end - s, block);
-        for (size_t b = part->b; b < part->b_end; b++)
-            append_tokens(part, b, s, s + n, positions, &tile);
+    for (size_t b = part->b, n; b < part->b_end; b += n) {
+        n = inlay_min(part->b_end - b, MAX_TOGETHER);
+        append_sequences(part, b, n, positions, &tile);
     }
     inlay_tile_run(&tile);
 }

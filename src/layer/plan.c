@@ -17,7 +17,7 @@ static const char *general_reason(const struct inlay_work *work, bool in_memory,
            : inlay_sums_floats(work) && work->tokens->dim > INLAY_SUM_FLOATS
                ? "rows are summed as floats, and exceed their buffer"
            : in_memory                       ? NULL
-           : by_token                        ? "computed positions aren't consecutive, or another step follows"
+           : by_token                        ? "positions aren't in memory, and the fast path can't compute them"
            : work->tokens->type == INLAY_F32 ? NULL
                                              : "computed positions are added to quantized rows";
 }
@@ -145,12 +145,12 @@ static void choose_positions(struct inlay_position_plan *plan, const struct inla
                    : route != INLAY_ROUTE_FAST   ? INLAY_POSITIONS_FOUND
                    : choices->computes || tries  ? INLAY_POSITIONS_COMPUTED
                                                  : INLAY_POSITIONS_READ;
-    const bool consecutive =
-        plan->source == INLAY_POSITIONS_READ || (route == INLAY_ROUTE_LOOKUP && work->spec->positions != NULL &&
-                                                 work->batch.position_ids == NULL && !work->padding_aware);
+    const bool shared =
+        plan->source == INLAY_POSITIONS_READ ||
+        (plan->source == INLAY_POSITIONS_FOUND && route == INLAY_ROUTE_LOOKUP && work->batch.starts == NULL);
     /* A single sequence uses each position row once: there is no block to keep. */
-    plan->block_tokens = consecutive && parts->across_sequences < work->batch.sequences
-                             ? inlay_max(work->spec->tuning->block_bytes / work->row_bytes, 1)
+    plan->block_tokens = shared && parts->across_sequences < work->batch.sequences
+                             ? inlay_max(work->spec->tuning->block_bytes / (work->tokens->dim * sizeof(float)), 1)
                              : SIZE_MAX;
     plan->by_sequence = computing->by_sequence;
     plan->fused = computing->fused;

@@ -9,9 +9,9 @@
 #include "tile/transfer.h"
 
 enum inlay_route {
-    INLAY_ROUTE_FAST,    /* tokens * scale + consecutive positions, float32 output: one kernel call per block */
-    INLAY_ROUTE_LOOKUP,  /* positions and segments looked up by token: one kernel call per block */
-    INLAY_ROUTE_GENERAL, /* post-ops, or terms that take several steps: a few tokens at a time in L1 */
+    INLAY_ROUTE_FAST,    /* tokens * scale, float32 ones + consecutive positions: one kernel call per block */
+    INLAY_ROUTE_LOOKUP,  /* positions and segments looked up by token, norms: a few kernel calls per block */
+    INLAY_ROUTE_GENERAL, /* dropout, or terms that take several steps: a few tokens at a time in L1 */
     INLAY_ROUTE_POOLED,  /* the rows of a sequence are reduced to one */
 };
 
@@ -24,7 +24,7 @@ enum inlay_position_source {
 
 struct inlay_position_plan {
     enum inlay_position_source source;
-    size_t block_tokens; /* consecutive position rows that stay in L1 while a part's sequences use them, >= 1 */
+    size_t block_tokens; /* position rows that stay in L1 while a part's sequences use them, >= 1 */
 
     /* Fast path with computed positions. */
     bool by_sequence;      /* sequences share no position rows and run one after another */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Post-ops: norm, dropout and conversion to the output type, each a pass over the floats of a group in L1. Unused ones
- * cost nothing.
+ * Post-ops: norm, dropout and conversion to the output type, each a pass over floats in L1, of the stage of a tile or
+ * of a group. Unused ones cost nothing.
  */
 #include "layer/dropout.h"
 #include "layer/group.h"

@@ -119,7 +119,7 @@ static const char *position_field(const struct inlay_work *work)
     return work->batch.position_ids != NULL ? "position_ids" : work->batch.starts != NULL ? "starts" : "start";
 }
 
-/* Checks positions token by token, as the general path computes them. Unused positions may be invalid. */
+/* Checks positions token by token, as the lookup and general paths find them. Unused positions may be invalid. */
 static inlay_status check_each_position(const struct inlay_work *work, inlay_fault *fault)
 {
     const uint64_t limit = inlay_position_limit(work);

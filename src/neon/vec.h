@@ -92,7 +92,6 @@ VEC_INLINE vec vec_swap_neighbors(vec x)
     return vrev64q_f32(x);
 }
 
-/* Loads VEC_DOUBLES floats as doubles. */
 VEC_INLINE struct vec_double_two vec_to_doubles(vec x)
 {
     return (struct vec_double_two){vcvt_f64_f32(vget_low_f32(x)), vcvt_high_f64_f32(x)};

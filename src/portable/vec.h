@@ -122,7 +122,6 @@ VEC_INLINE vec vec_swap_neighbors(vec x)
     return (vec){x[1], x[0], x[3], x[2]};
 }
 
-/* Loads VEC_DOUBLES floats as doubles. */
 VEC_INLINE struct vec_double_two vec_to_doubles(vec x)
 {
     return (struct vec_double_two){{(double)x[0], (double)x[1]}, {(double)x[2], (double)x[3]}};

@@ -43,7 +43,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *tra
                       const inlay_table *table, float scale, size_t columns, bool positioned,
                       inlay_element_type out_type)
 {
-    /* Field by field: an initializer would zero the whole struct first. run_block() sets the remaining fields. */
+    /* Field by field: an initializer would zero the whole struct first. run_kernel() and run_staged() set the rest. */
     tile->call.type = table->type;
     tile->call.out_type = out_type;
     tile->call.scales = inlay_row_formats[table->type].scales != INLAY_SCALES_NONE ? tile->scales : NULL;

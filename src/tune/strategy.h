@@ -37,7 +37,7 @@ struct inlay_strategy {
 extern const struct inlay_strategy inlay_strategies[INLAY_STRATEGIES];
 
 /* Who prefetches: kernels that write float32 rows, the kernel of sinusoids that are added as they are computed, or
-   nobody, for 16-bit outputs and sums of several terms. */
+   nobody, for kernels that write 16-bit rows and for the general path. */
 enum inlay_prefetcher { INLAY_PREFETCHER_NONE, INLAY_PREFETCHER_ROWS, INLAY_PREFETCHER_SINUSOIDS };
 
 /* The strategies that a prefetcher supports. */

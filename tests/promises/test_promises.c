@@ -343,7 +343,8 @@ static void overwrite_and_run(void *ctx, size_t count, void (*task)(void *arg, s
 
 START_TEST(what_changes_after_validation_stays_in_bounds)
 {
-    static const int64_t values[] = {-1, INT64_MIN, INT64_MAX, ROWS, TOKENS + 1, 1, INT64_C(1) << 40};
+    static const int64_t values[] = {-1,         INT64_MIN, INT64_MAX,        ROWS,
+                                     TOKENS + 1, 1,         INT64_C(1) << 40, INT32_MAX - 2 * SEQ};
     static int64_t ids[TOKENS], starts[TOKENS], positions[TOKENS], segments[TOKENS], offsets[BATCH + 1];
     inlay_batch plain = inlay_batch_i64(ids, BATCH, SEQ, 0), with_starts = plain,
                 starts_of_one = inlay_batch_i64(ids, TOKENS, 1, 0), with_positions = plain, with_segments = plain,
@@ -373,8 +374,15 @@ START_TEST(what_changes_after_validation_stays_in_bounds)
     inlay_layer *positioned = make_layer_of(&spec);
     spec.segments = &view;
     inlay_layer *segmented = make_layer_of(&spec);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    inlay_sinusoid *sinusoid = make_sinusoid(DIM, 10000, INLAY_SINUSOID_LAYOUT_SPLIT);
+    spec.positions = NULL;
+    spec.sinusoid = sinusoid;
+    spec.cached_positions = ROWS;
+    spec.norm = INLAY_NORM_RMS;
+    inlay_layer *cached = make_layer_of(&spec);
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++)
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            const size_t i = k / 2;
             struct overwrite overwrite = {cases[i].overwritten, cases[i].count, values[v]};
             const inlay_executor executor = {.ctx = &overwrite, .run = overwrite_and_run, .threads = 8};
             const size_t n = cases[i].rows;
@@ -383,7 +391,7 @@ START_TEST(what_changes_after_validation_stays_in_bounds)
                 ids[token] = starts[token] = positions[token] = segments[token] = 0;
             for (int b = 0; b <= BATCH; b++)
                 offsets[b] = b * SEQ;
-            const inlay_layer *layer = cases[i].overwritten == segments ? segmented : positioned;
+            const inlay_layer *layer = k % 2 > 0 ? cached : cases[i].overwritten == segments ? segmented : positioned;
             inlay_status status = inlay_forward(layer, cases[i].batch, out, ROW_BYTES, &executor, NULL);
             EXPECT(status == INLAY_OK, "case %zu: %s", i, inlay_status_string(status));
             EXPECT(arena_untouched_outside(&written, out, n, ROW_BYTES, ROW_BYTES), "case %zu wrote outside", i);
@@ -391,6 +399,8 @@ START_TEST(what_changes_after_validation_stays_in_bounds)
         }
     inlay_layer_destroy(positioned);
     inlay_layer_destroy(segmented);
+    inlay_layer_destroy(cached);
+    inlay_sinusoid_destroy(sinusoid);
     arena_free(&table);
     arena_free(&written);
 }
