@@ -80,7 +80,7 @@ typedef enum inlay_pooling {
     depends on the CPU, the row size, the page size and the ids. So a layer times them during its own calls and keeps
     the fastest (see inlay_layer_spec.self_tuning). */
 typedef enum inlay_prefetch {
-    INLAY_PREFETCH_AUTOMATIC = 0,       /**< the best default for this CPU family */
+    INLAY_PREFETCH_AUTOMATIC = 0,       /**< a default for the CPU family, the shape and the output */
     INLAY_PREFETCH_NONE = 1,            /**< nothing */
     INLAY_PREFETCH_LINES = 2,           /**< the first 4 lines of each of 16 rows, to L1, before the rows are read */
     INLAY_PREFETCH_L1_LINE_AHEAD_2 = 3, /**< for each line written, the same line of the row 2 rows ahead, to L1 */
@@ -120,7 +120,7 @@ typedef struct inlay_cpu_info {
                                not measured */
     size_t l1_bytes;      /**< L1 data cache of a core, as reported by x86-64 CPUs; 0 if the CPU reports none, and
                                always 0 on other architectures */
-    size_t l2_bytes;      /**< L2 cache, as above. Calls whose output fits in L2 prefetch less */
+    size_t l2_bytes;      /**< L2 cache, as above. Float32 calls whose output fits in L2 prefetch less */
     size_t l3_bytes;      /**< L3 cache. Informational only, since virtual machines report arbitrary sizes */
     char cpu[48];         /**< the CPU's own name, in ASCII; empty if it reports none */
 } inlay_cpu_info;
@@ -462,7 +462,7 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
  * mean, that factor is divided by the number of rows. No gradient of weights is computed.
  *
  * Differentiate the norm and dropout yourself before this call. One way to get the dropout mask is a forward call on a
- * table of ones. Columns are divided among threads, at least 64 for each.
+ * table of ones. Columns are divided among threads, about 64 or more for each.
  *
  * @param layer             with float32 outputs; the contents of its tables are not read
  * @param batch             the batch of the forward call; its arrays must not overlap any gradient

@@ -154,8 +154,8 @@ static void choose_positions(struct inlay_position_plan *plan, const struct inla
                              : SIZE_MAX;
     plan->by_sequence = computing->by_sequence;
     plan->fused = computing->fused;
-    /* A call that is timed as a whole may try the source that isn't the current choice. If it tries reading, it reads
-       all cached rows. */
+    /* If computing is the current choice, a call that is timed as a whole and tries the other source reads all cached
+       rows. */
     plan->compute_tokens = !choices->chosen                               ? computing->compute_tokens
                            : tries && choices->whole && choices->computes ? SIZE_MAX
                                                                           : INLAY_PART_POSITIONS;

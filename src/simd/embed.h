@@ -139,8 +139,8 @@ VEC_INLINE void embed_cached(struct embed_from from, unsigned char *out, size_t 
 /*
  * Cache lines of the output that rows share. The tail of a row is kept here until later rows complete the
  * line. A complete line is streamed EMBED_HELD_LINES - 1 lines later. Streaming it at once would reload it with
- * wider vectors than it was stored with, so store forwarding would fail: the load would wait for those stores, and so
- * for all earlier streaming stores, to reach memory. The delay cuts the time to 0.75x for rows of 288 bytes (Zen 4).
+ * wider vectors than it was stored with. Store forwarding would fail: the load would wait until the stores to this
+ * buffer, and with them all earlier streaming stores, have reached memory. The delay cuts the time to 0.75x for rows of 288 bytes (Zen 4).
  */
 enum { EMBED_HELD_LINES = 16 };
 

@@ -27,7 +27,7 @@ static int parse_input(const struct option_rule *rule, void *target, const char 
     struct embed_options *options = target;
     enum source source = (enum source)rule->min;
     if (options->source != SOURCE_NONE && options->source != source)
-        return misused("give only one of --text, --text-file and --ids, once per sequence");
+        return misused("give only one of --text, --text-file and --ids; repeat it for more sequences");
     options->source = source;
     options->input[options->inputs++] = text;
     return DONE;
@@ -58,27 +58,29 @@ static const struct option_rule rules[] = {
     {"ids", "\"5 6 7\"", OPTION_PARSED, .min = SOURCE_IDS, .parse = parse_input,
      .help = "token ids, separated by spaces or commas"},
     {"length", "N", OPTION_INTEGER, FIELD(length), 1, INT32_MAX,
-     .help = "tokens per sequence: pads with id 0 or truncates (default: the longest sequence)"},
+     .help = "tokens per sequence: pads with id 0 (a model: with zeros) or truncates (default: the longest sequence)"},
     {"max-tokens", "N", OPTION_INTEGER, FIELD(max_tokens), 2, INT32_MAX,
      .help = "maximum size of the vocabulary, including '' and [UNK]; other words become [UNK]",
      .heading = "Texts are vectorized as in Keras: ASCII lowercase, ASCII punctuation\n"
                 "removed, split on whitespace. The vocabulary comes from the texts: '' is 0\n"
-                "(padding), [UNK] is 1, then words by descending frequency and word.\n"},
+                "(padding), [UNK] is 1, then words by frequency, most frequent first. Of\n"
+                "equally frequent words, the one that sorts last comes first.\n"},
     {"print-vocab", NULL, OPTION_FLAG, FIELD(print_vocab),
      .help = "only print the vocabulary, one id and word per line"},
 
     {"table", "fixed|random|FILE.npy", OPTION_TEXT, FIELD(table_name),
-     .help = "fixed: row id is the sinusoid of position id (default). random: uniform in [-1, 1), the same on every "
+     .help = "fixed: row i is the sinusoid of position i (default). random: uniform in [-1, 1), the same on every "
              "machine. FILE.npy: a table [vocab, dim]",
      .heading = "\nTable of token rows, [vocab, dim]:\n"},
     {"model", "FILE|DIR", OPTION_TEXT, FIELD(model),
-     .help = "use the input layer that inlay model finds: table, scale, positions and norm; needs --ids. With --table "
-             "NAME, use only that tensor"},
+     .help =
+         "use the input layer that 'inlay model' finds: table, scale, positions and norm; needs --ids. With --table "
+         "NAME, use only that tensor"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
-     .help = "element type of the file (default: from its elements, which are float32, float16, bfloat16 as '<u2', or "
-             "i8); scales and zero points are in FILE.scales.npy and FILE.zeros.npy, as written by inlay convert:"},
+     .help = "element type of the file (default: from its dtype; '<u2' is bfloat16, '|i1' is i8). Scales and zero "
+             "points are in FILE.scales.npy and FILE.zeros.npy, as 'inlay convert' writes them. Types:"},
     {"vocab", "N", OPTION_INTEGER, FIELD(vocab), 1, INLAY_POSITION_LIMIT,
-     .help = "rows (default: as needed by the text or the ids)"},
+     .help = "rows of a fixed or random table (default: as needed by the text or the ids)"},
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns (default: from the file, or 512)"},
     {"seed", "N", OPTION_INTEGER, FIELD(seed), 0, (double)INT64_MAX, .help = "seed of the random table (default: 0)"},
     {"scale", "none|sqrt|X", OPTION_SCALE, FIELD(scale), .help = "scale of token rows: 1 (default), sqrt(dim) or X"},
@@ -89,9 +91,10 @@ static const struct option_rule rules[] = {
      .help = "position of the first token (default: 0)"},
     {"base", "X", OPTION_REAL, FIELD(base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
     {"layout", NULL, OPTION_NAME, FIELD(layout), 1, .names = LAYOUTS,
-     .help = "columns sin, cos, sin, cos, ... (default), all sines, then all cosines, or all cosines, then all sines"},
+     .help = "columns: sin, cos, sin, cos, ... (default); all sines, then all cosines; or all cosines, then all sines"},
 
-    {"out", "FILE.npy", OPTION_TEXT, FIELD(out), .help = "write float32 [batch, seq, dim]; - is stdout",
+    {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
+     .help = "write float32 [batch, seq, dim], or [batch, dim] of a model that pools; - is stdout",
      .heading = "\nOutput:\n"},
     {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw heat maps, one panel per sequence; - is stdout"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},

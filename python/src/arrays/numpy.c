@@ -34,7 +34,7 @@ static struct {
     set_base_object *set_base;
 } numpy;
 
-/* The type number of ml_dtypes' bfloat16, or 0 before its first use. */
+/* The type number of ml_dtypes' bfloat16; 0 before it is looked up, -1 if it can't be. */
 static atomic_int bfloat16_number;
 
 bool numpy_exists(void)
