@@ -96,15 +96,14 @@ static void run_kernel(struct inlay_tile *tile, size_t begin, size_t count, cons
     tile->kernel(&tile->call);
 }
 
-/* Does the same, a few rows at a time in the stage. */
+/* Does the same, a few rows at a time in the stage. For norms of 384 floats, 4 rows take 0.95 of the time of 8
+   (Zen 4). */
 static void run_staged(struct inlay_tile *tile, size_t begin, size_t count, const unsigned char *const *next)
 {
-    enum { MAX_ROWS = 16 };
     const struct inlay_stage *stage = tile->stage;
-    const size_t columns = tile->call.columns, fit = inlay_min(INLAY_SUM_FLOATS / columns, MAX_ROWS);
-    const size_t most = fit > INLAY_NORM_ROWS ? fit / INLAY_NORM_ROWS * INLAY_NORM_ROWS : fit;
-    unsigned char *floats[MAX_ROWS];
-    struct inlay_row_sums sums[MAX_ROWS];
+    const size_t columns = tile->call.columns, most = inlay_min(INLAY_SUM_FLOATS / columns, INLAY_NORM_ROWS);
+    unsigned char *floats[INLAY_NORM_ROWS];
+    struct inlay_row_sums sums[INLAY_NORM_ROWS];
     for (size_t i = 0; i < most; i++)
         floats[i] = stage->floats + i * columns * sizeof(float);
     tile->call.sums = stage->sums ? sums : NULL;
