@@ -30,8 +30,8 @@ arm_wheel() {
     ln -sfn "$PWD/build-wheel/tools" "$2/build-wheel/tools"
     (
         export _PYTHON_HOST_PLATFORM=linux-aarch64 headers=$PWD/$1/root/usr/include
-        cd "$2" && build_wheel python3 build-wheel "-Csetup-args=--cross-file=$PWD/cross/aarch64-linux-gnu.ini" \
-            "-Csetup-args=-Dc_args=-I$headers"
+        cd "$2" && build_wheel python3 build-wheel "-Csetup-args=-Dc_args=-I$headers" \
+            "-Csetup-args=--cross-file=$PWD/packaging/cross/aarch64-linux-gnu.ini"
     )
 }
 
