@@ -26,7 +26,7 @@
  *
  *     inlay_batch batch = inlay_batch_i32(ids, sequences, length, 0);      // positions start at 0
  *     inlay_fault fault;                                                   // names the bad argument
- *     if (status == INLAY_OK)                                              // no executor: single-threaded
+ *     if (status == INLAY_OK)                                              // NULL below: no thread pool
  *         status = inlay_forward(layer, &batch, out, dim * sizeof(float), NULL, &fault);
  *     if (status != INLAY_OK)
  *         fprintf(stderr, "%s\n", inlay_status_string(status));            // out is unchanged
@@ -44,16 +44,16 @@
  *
  * Conventions of every function:
  *
- * - Shapes are in brackets, e.g. [n, dim]. The last dimension is contiguous. Sizes count elements. The `size`
- *   of a struct, and sizes whose names end in `_bytes`, count bytes. Rows are `stride_bytes` apart, which is at least
- *   the size of one row and need not be a multiple of anything. Rows, outputs and ids need no alignment.
+ * - Shapes are in brackets, e.g. [n, dim]. The last dimension is contiguous. Sizes count elements. The `size` of a
+ *   struct, and sizes whose names end in `_bytes`, count bytes. Rows are `stride_bytes` apart. A stride is at least the
+ *   size of one row and need not be a multiple of anything. Rows, outputs and ids need no alignment.
  * - All arguments are validated before the first write. If a function doesn't return INLAY_OK, its outputs are
  *   unchanged, except that create functions set the handle to null. No function prints, aborts or changes errno.
  * - An output must not overlap a handle that the call reads. It must not overlap an input array either, unless the
- *   function documents that it may. A forbidden overlap returns INLAY_ERROR_OVERLAP. Arrays include the gaps between
- *   their rows. Structs are checked for overlap only where a function's documentation says so.
+ *   function documents that it may. A forbidden overlap returns INLAY_ERROR_OVERLAP. An array includes the gaps between
+ *   its rows. Structs are checked for overlap only where a function's documentation says so.
  * - A call without output rows returns INLAY_OK if its handles, shapes, strides and enum values are valid. It reads no
- *   data. INLAY_LENGTH_FROM_OFFSETS is the exception: the last offset is read to count the rows.
+ *   data, with one exception: for INLAY_LENGTH_FROM_OFFSETS it reads the last offset, to count the rows.
  * - Results are bit-identical on every ISA and with every compiler, executor and alignment: row * scale is rounded,
  *   then each sum is rounded, without fused multiply-add. The only exception is the sign and payload of a NaN, which
  *   can differ between ISAs and compilers.
@@ -62,17 +62,17 @@
  * - Any number of threads may call any function at once, even on shared handles. Only destroy must wait until no call
  *   uses the handle. Functions other than create and destroy allocate no memory, take no lock and use less than 64 KiB
  *   of stack (in optimized builds).
- * - Calls change nothing in a handle except the atomic variables in which a layer records its timings. These don't
- *   affect results.
- * - inlay_init() detects the CPU and reads the environment. If you don't call it, the first call that needs this
- *   information does the same. inlay_layer_create() also reads INLAY_SELF_TUNING. After inlay_init(), the only
- *   functions that make system calls are `inlay_huge_pages_*`, and create and destroy if their allocator does. All
- *   functions are then async-signal-safe, except create, destroy and inlay_forward_explain().
+ * - Calls change nothing in a handle, except that a layer records timings in atomic variables. Timings don't affect
+ *   results.
+ * - inlay_init() detects the CPU and reads the environment. If you don't call it, the first call that depends on the
+ *   CPU does both. inlay_layer_create() also reads INLAY_SELF_TUNING. After inlay_init(), only `inlay_huge_pages_*` and
+ *   allocators make system calls, and all functions except create, destroy and inlay_forward_explain() are
+ *   async-signal-safe.
  * - A handle copies its spec, the structs in it, and the arrays that are documented as copied. All other arrays stay
  *   yours and must outlive the handle. Functions that don't create a handle use their arguments only during the call.
- * - Specs, views, batches and tunings begin with their size, so later versions can append fields. The `*_default`
- *   functions and the constructors of views and batches set the size. A struct larger than this version's is accepted
- *   if the unknown rest is zero. A size above 1024 is an error. Fields named `reserved` must be zero.
+ * - Specs, views, batches and tunings begin with their size. This lets later versions append fields. The `*_default`
+ *   functions and the constructors of views and batches set the size. A struct larger than in this version is accepted
+ *   if the bytes past the known fields are zero. A size above 1024 is an error. Fields named `reserved` must be zero.
  */
 #ifndef INLAY_INLAY_H
 #define INLAY_INLAY_H

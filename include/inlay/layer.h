@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /**
  * @file layer.h
- * The input layer: layers made from tables, batches of ids, forward, and backward for training. The separate operations
- * gather, scale and add_positions are for callers that compose their own layer. The conventions of inlay.h apply.
+ * The input layer: layers made from tables, batches of ids, the forward call, and the backward call for training. If
+ * you compose your own layer, use the separate operations gather, scale and add_positions. The conventions of inlay.h
+ * apply.
  */
 #ifndef INLAY_LAYER_H
 #define INLAY_LAYER_H
@@ -17,10 +18,10 @@ extern "C" {
 
 /* ---- The layer -------------------------------------------------------------------------------------------------- */
 
-/** How outputs are stored. AUTOMATIC picks the stores that minimize the time of a call plus one read of its output. The
-    layer times both kinds for outputs of 4 MiB and more. Until it has, and for smaller outputs, stores are non-temporal
-    if the output is larger than inlay_tuning.stream_bytes. With pooling, the number of tokens times
-    the size of an output row counts as the output's size. */
+/** How outputs are stored. AUTOMATIC picks cached or streamed stores, to minimize the time of a call plus one read of
+    its output. For outputs of 4 MiB and more, the layer times both kinds. Until it has their times, and for smaller
+    outputs, it streams outputs larger than inlay_tuning.stream_bytes. With pooling, an output counts as if it had a row
+    per token. */
 typedef enum inlay_stores {
     INLAY_STORES_AUTOMATIC = 0, /**< chosen per call */
     INLAY_STORES_CACHED = 1,    /**< through the caches; best if the output is read right away */
@@ -28,7 +29,7 @@ typedef enum inlay_stores {
 } inlay_stores;
 
 /** The out-of-vocabulary policy: how ids outside [0, vocab) are handled. With a token mapping, vocab is
-   token_mapping_length. Otherwise it is the vocab of a shard, or the number of rows of the table. */
+   token_mapping_length. Otherwise it is the table's `vocab` for a shard, and its number of rows for a whole table. */
 typedef enum inlay_bad_id {
     INLAY_BAD_ID_ERROR = 0,      /**< the call returns INLAY_ERROR_ID and writes nothing */
     INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest id, 0 or vocab - 1; same as ERROR if vocab is 0 */
@@ -37,26 +38,26 @@ typedef enum inlay_bad_id {
     INLAY_BAD_ID_SKIP = 4,       /**< leaves the output row unchanged */
 } inlay_bad_id;
 
-/** How tokens with a zero row (padding_id, and bad ids with INLAY_BAD_ID_ZERO) are handled. */
+/** How zero rows are handled: those of padding_id, and those of bad ids with INLAY_BAD_ID_ZERO. */
 typedef enum inlay_zero_rows {
     INLAY_ZERO_ROWS_BARE = 0,       /**< the output row is zeros; no position, segment or norm is applied */
     INLAY_ZERO_ROWS_POSITIONED = 1, /**< like any other row: positions and the other terms are applied */
-    INLAY_ZERO_ROWS_TABLE = 2,      /**< as POSITIONED, but padding_id uses its own row of the table, as PyTorch's
-                                       padding_idx does at inference; padding_id then affects only positions */
+    INLAY_ZERO_ROWS_TABLE = 2,      /**< like POSITIONED, but padding_id uses its row of the table, like PyTorch's
+                                       padding_idx at inference; padding_id then affects only positions */
 } inlay_zero_rows;
 
 /** How tokens without explicit position ids get their positions. */
 typedef enum inlay_position_mode {
     INLAY_POSITION_MODE_SEQUENTIAL = 0, /**< token s of a sequence has position start + s */
-    /** Only tokens other than padding_id are counted. The n-th of them in a sequence, from 0, has position start + n.
-       Each padding_id has position start - 1. Left padding therefore shifts no positions. For fairseq, RoBERTa and
-       XLM-R set start = padding_id + 1; for OPT set start = 2. */
+    /** Counts only tokens other than padding_id, from 0 in each sequence: token n has position start + n. Every
+       padding_id has position start - 1. So left padding shifts no positions. Set start to padding_id + 1 for fairseq,
+       RoBERTa and XLM-R, and to 2 for OPT. */
     INLAY_POSITION_MODE_PADDING_AWARE = 1,
 } inlay_position_mode;
 
 /** The norm after the sum. Its statistics are computed in double. The factor, e.g. 1 / sqrt(variance + epsilon), is
    applied in float32, or in double if it is outside [2^-100, 2^100]. The order of operations is the same on every ISA.
-   The error of a result y is at most 4 ULP of max(|beta|, |y - beta|). */
+   A result y has an error of at most 4 ULP of max(|beta|, |y - beta|). */
 typedef enum inlay_norm {
     INLAY_NORM_NONE = 0,  /**< no norm */
     INLAY_NORM_LAYER = 1, /**< (x - mean) * (1 / sqrt(variance + epsilon)) * gamma + beta (Ba et al. 2016) */
@@ -67,49 +68,51 @@ typedef enum inlay_norm {
 } inlay_norm;
 
 /** How the rows of a sequence are reduced to one row, e.g. for static embeddings and bags of features. Zero rows and
-   skipped rows are not counted. */
+   skipped rows are left out. */
 typedef enum inlay_pooling {
     INLAY_POOLING_NONE = 0, /**< one row per token */
     INLAY_POOLING_SUM = 1,  /**< sum of row * factor, in token order. The factor is token weight * batch weight * scale,
-                                 multiplied from left to right; missing weights are left out of the product */
-    INLAY_POOLING_MEAN = 2, /**< the same sum divided by the number of rows, as in NumPy and PyTorch. The mean
-                                 of no rows is zeros */
+                                 multiplied from left to right; absent weights are omitted */
+    INLAY_POOLING_MEAN = 2, /**< the sum above, divided by the number of rows, as in NumPy and PyTorch. The mean of no
+                                 rows is zeros */
 } inlay_pooling;
 
-/** Prefetch strategies: which part of later rows to prefetch, and when. All give the same bits. The fastest one
-    depends on the CPU, the row size, the page size and the ids. So a layer times them during its own calls and keeps
-    the fastest (see inlay_layer_spec.self_tuning). */
+/** Prefetch strategies: which part of later rows to prefetch, and when. All give the same bits. Which is fastest
+    depends on the CPU, the row size, the page size and the ids. So a layer times them in its own calls and keeps the
+    fastest (see inlay_layer_spec.self_tuning). */
 typedef enum inlay_prefetch {
     INLAY_PREFETCH_AUTOMATIC = 0,       /**< a default for the CPU family, the shape and the output */
     INLAY_PREFETCH_NONE = 1,            /**< nothing */
-    INLAY_PREFETCH_LINES = 2,           /**< the first 4 lines of each of 16 rows, to L1, before the rows are read */
+    INLAY_PREFETCH_LINES = 2,           /**< the first 4 cache lines of each of 16 rows, to L1, before the rows are
+                                             read */
     INLAY_PREFETCH_L1_LINE_AHEAD_2 = 3, /**< for each line written, the same line of the row 2 rows ahead, to L1 */
-    INLAY_PREFETCH_L2_LINE_AHEAD_2 = 4, /**< same, to L2 */
-    INLAY_PREFETCH_L2_LINE_AHEAD_8 = 5, /**< same, 8 rows ahead, to L2 */
-    INLAY_PREFETCH_L2_ROW_AHEAD_16 = 6, /**< before row i, the whole row i + 16, to L2 */
-    INLAY_PREFETCH_L2_BLOCKS = 7, /**< blocks of up to 64 whole rows, one block ahead, to L2. Used instead of the four
-                                       strategies above where no kernel can prefetch, e.g. in scalar kernels */
+    INLAY_PREFETCH_L2_LINE_AHEAD_2 = 4, /**< like L1_LINE_AHEAD_2, but to L2 */
+    INLAY_PREFETCH_L2_LINE_AHEAD_8 = 5, /**< like L2_LINE_AHEAD_2, but 8 rows ahead */
+    INLAY_PREFETCH_L2_ROW_AHEAD_16 = 6, /**< before reading row i, the whole row i + 16, to L2 */
+    INLAY_PREFETCH_L2_BLOCKS = 7, /**< blocks of up to 64 whole rows, one block ahead, to L2. Replaces the four
+                                       strategies above if the kernel can't prefetch, e.g. a scalar one */
 } inlay_prefetch;
 
-/** Memory settings of a layer. They affect speed, never results. A layer made with a tuning keeps it, and self-tuning
-    is off. A strategy that a call can't use is replaced by a similar one. A *part* of a call runs on one thread. */
+/** Memory settings of a layer. They affect speed, never results. A layer made with a tuning keeps it, without
+    self-tuning. A call that can't use the prefetch strategy uses a similar one. Calls are split into *parts*; each runs
+    on one thread. */
 typedef struct inlay_tuning {
     size_t size;             /**< sizeof(inlay_tuning) */
     size_t stream_bytes;     /**< for INLAY_STORES_AUTOMATIC: larger outputs use non-temporal stores */
-    size_t compute_bytes;    /**< for float32 tables: if each part of a call has only one sequence, and the position
-                                  rows of that sequence have more bytes than this, they are computed even if they are
-                                  cached; SIZE_MAX: cached rows are always read */
-    size_t block_bytes;      /**< size of a block of position rows, which stays in L1 while every sequence uses it. A
-                                  block has at least one row. Blocks of computed rows are capped at 16 KiB */
+    size_t compute_bytes;    /**< for float32 tables, in calls with only one sequence per part: position rows of a
+                                  sequence are computed, even if they are cached, if they take more bytes than this;
+                                  SIZE_MAX: cached rows are always read */
+    size_t block_bytes;      /**< size of a block of position rows. A block stays in L1 while every sequence uses it. It
+                                  has at least one row. Blocks of computed rows are capped at 16 KiB */
     inlay_prefetch prefetch; /**< strategy for calls with more than one token id */
     uint32_t reserved;       /**< 0 */
 } inlay_tuning;
 
 /**
- * Returns the tuning of layers made without one. Without FMA, compute_bytes is SIZE_MAX. Otherwise it is the best value
- * measured for this CPU family, or a compromise if the family wasn't measured. The other fields are the same on every
- * CPU. Self-tuning overrides stream_bytes and prefetch with measured choices, and compute_bytes if positions are
- * cached. Selects the ISA as inlay_init() does.
+ * Returns the tuning of layers made without one. compute_bytes depends on the CPU: SIZE_MAX without FMA, otherwise the
+ * best value measured for its family, or a compromise if the family wasn't measured. The other fields are the same on
+ * every CPU. Measured choices of self-tuning override stream_bytes and prefetch, and also compute_bytes if positions
+ * are cached. Selects the ISA as inlay_init() does.
  */
 INLAY_API inlay_tuning inlay_tuning_default(void);
 
@@ -120,8 +123,9 @@ typedef struct inlay_cpu_info {
                                not measured */
     size_t l1_bytes;      /**< L1 data cache of a core, as reported by x86-64 CPUs; 0 if the CPU reports none, and
                                always 0 on other architectures */
-    size_t l2_bytes;      /**< L2 cache, as above. Float32 calls whose output fits in L2 prefetch less */
-    size_t l3_bytes;      /**< L3 cache. Informational only, since virtual machines report arbitrary sizes */
+    size_t l2_bytes;      /**< L2 cache of a core, or 0 as above. Float32 calls whose output fits in L2 prefetch less */
+    size_t l3_bytes;      /**< L3 cache, or 0 as above. Not used for tuning, since virtual machines report arbitrary
+                               sizes */
     char cpu[48];         /**< the CPU's own name, in ASCII; empty if it reports none */
 } inlay_cpu_info;
 
@@ -136,8 +140,9 @@ typedef enum inlay_self_tuning {
 } inlay_self_tuning;
 
 enum {
-    INLAY_TUNING_CALL_CLASSES = 6,   /**< outputs of 256 KiB-2 MiB, 2-16 MiB, and 16 MiB and more; then the same three
-                                          for calls that run sequences one by one and can compute their sinusoids */
+    INLAY_TUNING_CALL_CLASSES = 6,   /**< outputs of 256 KiB-2 MiB, 2-16 MiB, and 16 MiB and more. Classes 3 to 5 have
+                                          these sizes too, for calls that run sequences one by one and can compute their
+                                          sinusoids */
     INLAY_TUNING_OUTPUT_CLASSES = 8, /**< outputs of 4-8 MiB, 8-16 MiB, ..., 256-512 MiB, and 512 MiB and more */
 };
 
@@ -150,8 +155,8 @@ typedef struct inlay_tuning_state {
     uint32_t samples[INLAY_TUNING_CALL_CLASSES]; /**< number of timed parts; 0: none yet */
     uint8_t prefetch[INLAY_TUNING_CALL_CLASSES]; /**< the fastest inlay_prefetch */
     uint8_t computes[INLAY_TUNING_CALL_CLASSES]; /**< 1: positions are computed even if they are cached */
-    uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal only if that
-                                                      makes a call plus one read of its output 3% faster */
+    uint8_t stores[INLAY_TUNING_OUTPUT_CLASSES]; /**< the chosen inlay_stores; 0: none yet. Non-temporal only if a call
+                                                      plus one read of its output is then 3% faster */
     uint8_t reserved[4];                         /**< 0 */
 } inlay_tuning_state;
 
@@ -161,26 +166,27 @@ typedef struct inlay_tuning_state {
  *
  *     out = cast(dropout(norm(row * scale + position + segment)))
  *
- * Each operation is rounded to float32, in this order; segments_first swaps the two sums, and inlay_norm describes the
- * norm. Omitted terms are skipped, not added as zeros.
+ * Operations run in this order, and each result is rounded to float32. segments_first swaps the two sums. inlay_norm
+ * describes how a norm is rounded. Omitted terms are skipped, not added as zeros.
  *
  * The layer keeps pointers to the sinusoid, to the arrays of all tables (data, scales, zeros, extents), and to gamma,
  * beta, the token mapping and the token weights. They must outlive the layer; arrays need no alignment. Everything else
  * is copied.
  *
- * - Shards: for ids of other shards, the layer writes rows of -0.0 without positions. The sum over all shards is then
- *   bit-identical to the output of the whole layer. A shard with norm, pooling, dropout or segments is rejected with
- *   INLAY_ERROR_OPTION.
- * - Sinusoids: inlay_layer_create() computes the first cached_positions rows, and each call computes the later rows
- *   that it needs. The first row of a run of consecutive positions takes about 7 ns per entry; the others are cheap. A
- *   layer has a sinusoid or learned positions, not both.
- * - Limits: dim is at most 4096 with pooling, and with 16-bit outputs if the layer has a sinusoid or a norm. Pooling
- *   excludes positions and segments.
+ * - Shards: for ids of other shards, the layer writes rows of -0.0 and adds no positions. The outputs of all shards
+ *   then add up to the output of the whole layer, bit for bit. A shard with norm, pooling, dropout or segments is
+ *   rejected with INLAY_ERROR_OPTION.
+ * - Sinusoids: inlay_layer_create() computes the first cached_positions rows. Calls compute later rows as needed. In a
+ *   run of consecutive positions, the first row takes about 7 ns per entry; the others are cheap. A layer has a
+ *   sinusoid or learned positions, not both.
+ * - Limits: dim is at most 4096 with pooling. It is also at most 4096 if outputs are 16-bit and the layer has a
+ *   sinusoid or a norm. A layer with pooling can't have positions or segments.
  * - Token mapping: id i uses row token_mapping[i] of the table (for a shard, of the full vocabulary), as in model2vec.
  *   Valid ids are then [0, token_mapping_length). padding_id and substitute_id are ids before the mapping.
- *   inlay_layer_create() validates all entries. An entry that is later changed to a value out of range counts as row 0.
- * - Token weights: with pooling, each id has a factor for its row, as in model2vec. If bad_id replaces an id, the new
- *   id's factor is used. Mean pooling still divides by the number of rows, not by the sum of weights.
+ *   inlay_layer_create() validates all entries. An entry changed later to a value out of range counts as row 0.
+ * - Token weights: with pooling, the row of each id is multiplied by the id's weight, as in model2vec. If bad_id
+ *   replaces an id, the weight of the new id is used. Mean pooling still divides by the number of rows, not by the sum
+ *   of weights.
  */
 typedef struct inlay_layer_spec {
     size_t size;                       /**< sizeof(inlay_layer_spec) */
@@ -202,15 +208,15 @@ typedef struct inlay_layer_spec {
     uint16_t segments_first;           /**< 1: (row * scale + segment) + position, as in transformers; 0: (row * scale +
                                             position) + segment, as in ONNX Runtime. Must be 0 without segments */
     inlay_norm norm;                   /**< the norm after the sum */
-    float epsilon;                     /**< of the norm, finite, >= 0 */
-    const void *gamma;                 /**< float32 [dim], of the norm; null: ones. Read in every call */
-    const void *beta;                  /**< float32 [dim], of INLAY_NORM_LAYER; null: skipped. Read in every call */
+    float epsilon;                     /**< epsilon of the norm; finite, >= 0 */
+    const void *gamma;                 /**< gamma of the norm, float32 [dim]; null: ones. Read in every call */
+    const void *beta;                  /**< beta of INLAY_NORM_LAYER, float32 [dim]; null: none. Read in every call */
     inlay_pooling pooling;             /**< one row per sequence instead of one per token */
     inlay_element_type out_type;      /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded to nearest even; NaN stays NaN */
     const void *token_mapping;        /**< null, or [token_mapping_length] of token_mapping_type */
     size_t token_mapping_length;      /**< >= 1 with a mapping, else 0 */
     const void *token_weights;        /**< null, or float32 [token_weights_length] */
-    size_t token_weights_length;      /**< vocab, as defined at inlay_bad_id, with token weights; else 0 */
+    size_t token_weights_length;      /**< with token weights: vocab, as defined at inlay_bad_id; else 0 */
     inlay_id_type token_mapping_type; /**< of the mapping; 0 without one */
     inlay_self_tuning self_tuning;    /**< self-tuning on or off */
     const inlay_tuning_state *tuning_state; /**< initial state of self-tuning; null: none */
@@ -271,7 +277,7 @@ INLAY_API inlay_status inlay_layer_create(const inlay_layer_spec *spec, const in
                                           inlay_layer **layer);
 
 /**
- * Checks a spec as inlay_layer_create() does, and names the invalid field. Allocates nothing.
+ * Checks a spec like inlay_layer_create(), and names the invalid field. Allocates nothing.
  *
  * @param spec   the terms of the layer
  * @param fault  set to the invalid field and the reason; with INLAY_ERROR_ID, `token` is the index in the token mapping
@@ -376,12 +382,12 @@ static inline inlay_batch inlay_batch_ragged(const void *ids, inlay_id_type id_t
 /**
  * Computes out[b, s, :] = cast(dropout(norm(tokens[ids[b, s], :] * scale + position + segment))) in one pass.
  *
- * Valid positions are [0, 2^31) for a sinusoid and [0, rows) for a learned table. The position of a token is not
- * checked if its output doesn't use it (skipped tokens, bare zero rows).
+ * Valid positions are [0, 2^31) for a sinusoid and [0, rows) for a learned table. Positions of skipped tokens and of
+ * bare zero rows are not used and not checked.
  *
  * If another thread changes the arrays of the batch during the call, output rows may be wrong, but nothing is read or
- * written out of bounds. The exception is the last offset of a batch with INLAY_LENGTH_FROM_OFFSETS. It gives the size
- * of other arrays and must not change.
+ * written out of bounds. The exception is the last offset of a batch with INLAY_LENGTH_FROM_OFFSETS. It must not
+ * change, because it gives the size of other arrays.
  *
  * @param layer             from inlay_layer_create()
  * @param batch             ids and the other arrays of the batch; they must not overlap `out`
@@ -401,7 +407,7 @@ INLAY_API inlay_status inlay_forward(const inlay_layer *layer, const inlay_batch
 
 /**
  * Describes how inlay_forward() would run a call, without running it: ISA, route, source of positions, post-ops,
- * stores, prefetch and parts, one per line, most with a reason. The text is meant for people and can change between
+ * stores, prefetch and parts. Each is a line, most with a reason. The text is meant for people and can change between
  * versions. Arguments are validated as in inlay_forward().
  *
  * @param layer             from inlay_layer_create()
@@ -422,8 +428,8 @@ INLAY_API inlay_status inlay_forward_explain(const inlay_layer *layer, const inl
 
 /* ---- Backward --------------------------------------------------------------------------------------------------- */
 
-/** Float32 arrays that inlay_backward() adds gradients to. They have the same rows as the layer's tables (for a
-    shard, only the rows that it holds). Start from inlay_gradients_none(). */
+/** Float32 arrays that inlay_backward() adds gradients to. Each has a row per row of its table. For a shard, these are
+    only the rows that it holds. Start from inlay_gradients_none(). */
 typedef struct inlay_gradients {
     size_t size;                   /**< sizeof(inlay_gradients) */
     void *tokens;                  /**< of the token table, [rows, dim]; null: not computed */
@@ -450,21 +456,21 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
 }
 
 /**
- * Adds the gradient of the sum row * scale + position + segment to the gradients of the tables. Each token, in the
- * order of ids, adds gradient * scale to the row of its id, and the gradient itself to the rows of its position and its
- * segment. The product is rounded, then the sum. Results are bit-identical for every executor.
+ * Adds to the gradients of the tables, given the gradient g of each sum row * scale + position + segment. For each
+ * token, in the order of ids, adds g * scale to the gradient of its token row, and g to the gradients of its position
+ * row and its segment row. The product is rounded, then the sum. Results are bit-identical for every executor.
  *
- * A token contributes only to tables whose rows inlay_forward() used for it. Skipped tokens and bare zero rows
- * contribute nothing. With INLAY_ZERO_ROWS_POSITIONED, padding and bad ids with INLAY_BAD_ID_ZERO add nothing to the
- * gradient of the token table.
+ * A token contributes to a table only if inlay_forward() uses a row of that table for it. Skipped tokens and bare zero
+ * rows contribute nothing. With INLAY_ZERO_ROWS_POSITIONED, padding and bad ids with INLAY_BAD_ID_ZERO add nothing to
+ * the gradient of the token table.
  *
- * With pooling, each row gets the gradient of its sequence's output row times the factor in inlay_pooling. For the
- * mean, that factor is divided by the number of rows. No gradient of weights is computed.
+ * With pooling, each token adds the gradient of its sequence's output row times the factor defined at
+ * INLAY_POOLING_SUM. For the mean, this factor is divided by the number of rows. No gradient of weights is computed.
  *
  * Differentiate the norm and dropout yourself before this call. One way to get the dropout mask is a forward call on a
- * table of ones. Columns are divided among threads, about 64 or more for each.
+ * table of ones. Each thread gets a range of columns, usually 64 or more.
  *
- * @param layer             with float32 outputs; the contents of its tables are not read
+ * @param layer             a layer with float32 outputs; the contents of its tables are not read
  * @param batch             the batch of the forward call; its arrays must not overlap any gradient
  * @param out_gradient      float32, in the shape of the output of inlay_forward(). Rows after the last token of a
  *                          padded sequence are not read. Must not overlap arrays of the layer or the batch
@@ -522,8 +528,8 @@ INLAY_API inlay_status inlay_scale(const void *x, size_t x_stride_bytes, size_t 
                                    size_t out_stride_bytes, const inlay_executor *executor);
 
 /**
- * Computes x[b, s, :] += positions[start + s, :] in place. Each part reads a block of position rows and adds it to all
- * its sequences while it is in cache.
+ * Computes x[b, s, :] += positions[start + s, :] in place. Each part adds one block of position rows to all its
+ * sequences, while the block is in cache, before it reads the next block.
  *
  * @param x               float32 [batch, seq, dim], row (b, s) at (b * seq + s) * x_stride_bytes; must not overlap the
  *                        table or the struct `positions`
