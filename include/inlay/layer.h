@@ -83,14 +83,13 @@ typedef enum inlay_pooling {
 typedef enum inlay_prefetch {
     INLAY_PREFETCH_AUTOMATIC = 0,       /**< a default for the CPU family, the shape and the output */
     INLAY_PREFETCH_NONE = 1,            /**< nothing */
-    INLAY_PREFETCH_LINES = 2,           /**< the first 4 cache lines of each of 16 rows, to L1, before the rows are
-                                             read */
+    INLAY_PREFETCH_LINES = 2,           /**< the first 4 cache lines of each of 16 rows, to L1, before any is read */
     INLAY_PREFETCH_L1_LINE_AHEAD_2 = 3, /**< for each line written, the same line of the row 2 rows ahead, to L1 */
     INLAY_PREFETCH_L2_LINE_AHEAD_2 = 4, /**< like L1_LINE_AHEAD_2, but to L2 */
     INLAY_PREFETCH_L2_LINE_AHEAD_8 = 5, /**< like L2_LINE_AHEAD_2, but 8 rows ahead */
     INLAY_PREFETCH_L2_ROW_AHEAD_16 = 6, /**< before reading row i, the whole row i + 16, to L2 */
-    INLAY_PREFETCH_L2_BLOCKS = 7, /**< blocks of up to 64 whole rows, one block ahead, to L2. Replaces the four
-                                       strategies above if the kernel can't prefetch, e.g. a scalar one */
+    INLAY_PREFETCH_L2_BLOCKS = 7,       /**< blocks of up to 64 whole rows, one block ahead, to L2. Replaces the four
+                                             strategies above if the kernel can't prefetch, e.g. a scalar one */
 } inlay_prefetch;
 
 /** Memory settings of a layer. They affect speed, never results. A layer made with a tuning keeps it, without
