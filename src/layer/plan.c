@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Planning a call.
+ * Decides how a call is computed: its route, parts, stores, source of positions and prefetch strategy.
  */
 #include "layer/plan.h"
 
@@ -22,8 +22,8 @@ static const char *general_reason(const struct inlay_work *work, bool in_memory,
                                              : "computed positions are added to quantized rows";
 }
 
-/* Returns the first reason to take the lookup path; null if no term is looked up by token and the kernel of the fast
-   path makes the whole output. */
+/* Returns the first reason to take the lookup path; null if no term is looked up by token and the kernel can write the
+   final output. */
 static const char *lookup_reason(const struct inlay_work *work)
 {
     const inlay_layer_spec *spec = work->spec;
@@ -55,7 +55,8 @@ static enum inlay_route choose_route(const struct inlay_work *work, bool in_memo
     return lookup != NULL ? INLAY_ROUTE_LOOKUP : INLAY_ROUTE_FAST;
 }
 
-/* Splits along positions first: if the batch were split, each part would read or compute the same position rows. */
+/* Splits along positions first. If sequences were split first, each part would read or compute the same position
+   rows. */
 static void choose_parts(struct inlay_parts *parts, const struct inlay_work *work, const inlay_executor *executor,
                          size_t bytes)
 {
@@ -85,9 +86,9 @@ static bool choose_stores(const struct inlay_work *work, const struct inlay_kern
 /* How the fast path could compute position rows. */
 struct computing {
     bool by_sequence, fused; /* as in struct inlay_position_plan */
-    size_t compute_tokens;   /* the default; self-tuning may override it */
-    bool computes;           /* the default; self-tuning may override it */
-    bool either;             /* the rows could be read instead */
+    size_t compute_tokens;   /* as above, unless self-tuning chooses the source */
+    bool computes;           /* rows are computed, unless self-tuning chooses to read them */
+    bool either;             /* rows can be read or computed; self-tuning may choose */
 };
 
 static struct computing choose_computing(const struct inlay_work *work, enum inlay_route route, bool in_memory,
@@ -148,14 +149,14 @@ static void choose_positions(struct inlay_position_plan *plan, const struct inla
     const bool shared =
         plan->source == INLAY_POSITIONS_READ ||
         (plan->source == INLAY_POSITIONS_FOUND && route == INLAY_ROUTE_LOOKUP && work->batch.starts == NULL);
-    /* A single sequence uses each position row once: there is no block to keep. */
+    /* Blocks only help if a part has several sequences: a single one uses each position row once. */
     plan->block_tokens = shared && parts->across_sequences < work->batch.sequences
                              ? inlay_max(work->spec->tuning->block_bytes / (work->tokens->dim * sizeof(float)), 1)
                              : SIZE_MAX;
     plan->by_sequence = computing->by_sequence;
     plan->fused = computing->fused;
-    /* If computing is the current choice, a call that is timed as a whole and tries the other source reads all cached
-       rows. */
+    /* A call that is timed as a whole can try the source that isn't the current choice. If the current choice is to
+       compute, the call then reads all cached rows. */
     plan->compute_tokens = !choices->chosen                               ? computing->compute_tokens
                            : tries && choices->whole && choices->computes ? SIZE_MAX
                                                                           : INLAY_PART_POSITIONS;
@@ -186,7 +187,7 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
         .either = computing.either,
         .part_bytes = tuned != NULL ? bytes / (plan->parts.across_positions * plan->parts.across_sequences) : 0,
     };
-    /* Don't tune prefetching while a trial uses the kind of stores that wasn't chosen: timings differ. */
+    /* Don't tune prefetching during a trial of the stores that weren't chosen: they change the timings. */
     if (tuned != NULL && !tuned->stores.others && !inlay_is_one_token(work))
         inlay_choose(&transfers->choices, &tuned->classes[computing.by_sequence], options);
     else

@@ -41,8 +41,8 @@ VEC_INLINE span embed_span_value(span x, span position, span segment, float scal
     return x;
 }
 
-/* The addresses of the current columns in a row and in the position and segment rows added to it. If a term is absent,
-   its pointer is the row's, and the compiler drops the unused load. */
+/* Pointers to the current columns of a row, and of the position and segment rows to add to it. The pointer of an absent
+   term equals `row`; the compiler drops the unused load. */
 struct embed_from {
     const unsigned char *row, *position, *segment;
 };
@@ -52,10 +52,11 @@ VEC_INLINE struct embed_from embed_at(struct embed_from from, size_t bytes)
     return (struct embed_from){from.row + bytes, from.position + bytes, from.segment + bytes};
 }
 
-/* Ordinary stores of vectors or of spans (narrow vectors, see vec_ops.h), or streaming stores of vectors. */
+/* Ordinary stores of vectors; ordinary stores of spans, which are narrow vectors (vec_ops.h); streaming stores of
+   vectors. */
 enum embed_stores { EMBED_VECTORS, EMBED_SPANS, EMBED_STREAM };
 
-/* Writes one cache line of columns, with its stores back to back. */
+/* Writes one cache line of columns. Its stores are back to back. */
 VEC_INLINE void embed_line(struct embed_from from, unsigned char *out, float scale, struct embed_terms terms,
                            enum embed_stores stores)
 {
@@ -80,7 +81,7 @@ VEC_INLINE void embed_line(struct embed_from from, unsigned char *out, float sca
     }
 }
 
-/* A row to prefetch, one line per line of output; null: none. */
+/* A row to prefetch, one cache line for each line of output; null: none. */
 struct embed_ahead {
     const unsigned char *row;
     bool near;
@@ -103,8 +104,8 @@ VEC_INLINE void embed_store(unsigned char *out, vec x, size_t n, inlay_element_t
         n < VEC_LEN ? vec_store_halves_n(out, cast_half(x, type), n) : vec_store_halves(out, cast_half(x, type));
 }
 
-/* Writes any number of columns to any address with ordinary stores. Offsets are in bytes of output; input offsets are
-   `wide` times that. */
+/* Writes any number of columns to any address with ordinary stores. `at` is a byte offset in the output; the offset in
+   the inputs is `wide` times as large. */
 VEC_INLINE void embed_cached(struct embed_from from, unsigned char *out, size_t columns, float scale,
                              struct embed_terms terms, enum embed_stores stores, struct embed_ahead ahead)
 {
@@ -137,10 +138,11 @@ VEC_INLINE void embed_cached(struct embed_from from, unsigned char *out, size_t 
 }
 
 /*
- * Cache lines of the output that rows share. The tail of a row is kept here until later rows complete the
- * line. A complete line is streamed EMBED_HELD_LINES - 1 lines later. Streaming it at once would reload it with
- * wider vectors than it was stored with. Store forwarding would fail: the load would wait until the stores to this
- * buffer, and with them all earlier streaming stores, have reached memory. The delay cuts the time to 0.75x for rows of 288 bytes (Zen 4).
+ * A buffer for cache lines of the output that rows share. The tail of a row is kept here until later rows complete its
+ * line. A complete line is streamed only after EMBED_HELD_LINES - 1 more lines are complete. If it were streamed at
+ * once, it would be loaded with wider vectors than it was stored with. Store forwarding would then fail: the load would
+ * wait until the stores to this buffer, and all earlier streaming stores, have reached memory. The delay cuts the time
+ * to 0.75x for rows of 288 bytes (Zen 4).
  */
 enum { EMBED_HELD_LINES = 16 };
 
@@ -148,7 +150,7 @@ struct embed_held {
     _Alignas(INLAY_CACHE_LINE) unsigned char line[EMBED_HELD_LINES][INLAY_CACHE_LINE];
     unsigned char *out[EMBED_HELD_LINES]; /* destination of each line */
     size_t streamed, full;                /* counts of lines streamed and completed; `line` is a ring buffer */
-    unsigned char *end;                   /* output address just past the columns held so far; null: none */
+    unsigned char *end;                   /* address in the output after the last held column; null: none held */
 };
 
 VEC_INLINE void embed_stream_oldest(struct embed_held *held)
@@ -168,10 +170,10 @@ VEC_INLINE void embed_release(struct embed_held *held)
 }
 
 /*
- * Writes the whole cache lines of `out` with streaming stores. A row's tail that only partly fills a cache line is held
- * until later rows complete the line. If a row starts in mid-line and that line isn't held, its columns up
- * to the next line use ordinary stores. A line written with both kinds of stores costs as much as one
- * line of each. Writing a line takes up to 1.4x as long if stores elsewhere come between its streaming stores.
+ * Writes the whole cache lines of `out` with streaming stores. If a row ends within a cache line, the line is held
+ * until later rows complete it. If a row starts within a line that isn't held, its columns in that line use ordinary
+ * stores. A line written with both kinds of stores takes as long as two lines, one of each kind. Writing a line takes
+ * up to 1.4x as long if stores to other addresses come between its streaming stores.
  */
 VEC_INLINE void embed_streamed(struct embed_from from, unsigned char *out, size_t columns, float scale,
                                struct embed_terms terms, struct embed_held *held, struct embed_ahead ahead)
@@ -207,7 +209,7 @@ VEC_INLINE void embed_streamed(struct embed_from from, unsigned char *out, size_
     }
 }
 
-/* Writes a row with ordinary stores and returns its sums, so a norm needn't read the row for them. */
+/* Writes a row with ordinary stores and returns its sums. A norm then needn't read the row to compute them. */
 VEC_INLINE struct inlay_row_sums embed_summed(struct embed_from from, unsigned char *out, size_t columns, float scale,
                                               struct embed_terms terms, struct embed_ahead ahead)
 {
@@ -242,7 +244,7 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
         unsigned char *out = tile.out[i];
         /* Misaligned elements straddle cache lines, so no line consists of whole elements. */
         const bool stream = VEC_STREAMS && tile.stream && (uintptr_t)out % embed_bytes(terms) == 0;
-        /* For 16-bit outputs the layer prefetches instead. */
+        /* For 16-bit outputs, the tile prefetches, not the kernel. */
         const bool prefetches = terms.type == INLAY_F32 && tile.next != NULL;
         struct embed_ahead ahead = {prefetches ? tile.next[i] : NULL, tile.near};
         if (ahead.row != NULL && !tile.by_line) {
@@ -263,8 +265,8 @@ VEC_INLINE void embed_rows(const struct inlay_embed_tile *callers, struct embed_
     embed_release(&held);
 }
 
-/* Copies rows of 16-bit elements unconverted, each pair as one 32-bit lane. An odd last element is copied separately.
- */
+/* Copies rows of 16-bit elements without conversion, two elements per 32-bit lane. The last element of an odd number is
+   copied separately. */
 static void NAME(embed_copied_halves)(const struct inlay_embed_tile *tile)
 {
     struct inlay_embed_tile floats = *tile;
@@ -298,7 +300,7 @@ VEC_INLINE void embed_summed_terms(const struct inlay_embed_tile *tile, bool sca
         embed_rows(tile, (struct embed_terms){scaled, false, false, sums, INLAY_F32});
 }
 
-/* Most layers with a norm have no scale, so there is no scaled loop for squares only: both sums are computed then. */
+/* Layers with both a norm and a scale are rare, so no loop is specialized for scaled rows that need only squares. */
 static __attribute__((noinline)) void NAME(embed_f32_summed)(const struct inlay_embed_tile *tile)
 {
     if (tile->scale != 1)
