@@ -54,7 +54,7 @@ static void print_cache(const char *level, size_t bytes, const char *end)
         printf("%s not reported%s", level, end);
 }
 
-/* Prints the CPU, its caches, and the CPU that the defaults were measured on. */
+/* Prints the CPU and its caches, and the CPU family on which the defaults were measured. */
 static void print_source(void)
 {
     const inlay_cpu_info source = inlay_cpu_info_detect();
@@ -76,8 +76,8 @@ static void print_defaults(void)
     if (tuning.compute_bytes == SIZE_MAX)
         puts("  compute_bytes     none: cached positions are always read");
     else
-        printf("  compute_bytes     %zu: larger position rows of a lone sequence are computed, not read, until a layer "
-               "has timed both\n",
+        printf("  compute_bytes     %zu: larger position rows of a lone sequence are computed until a layer has "
+               "timed both ways\n",
                tuning.compute_bytes);
     printf("  block_bytes       %zu of position rows per block, shared by the sequences of a batch\n",
            tuning.block_bytes);

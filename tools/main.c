@@ -62,8 +62,8 @@ static int complete_command(int argc, char **argv)
 }
 
 /*
- * A process can be started with its standard streams closed. The next file it opens would then become stdout or stderr
- * and receive messages. To prevent this, the gaps are filled with descriptors that fail when used.
+ * A process can be started with closed standard streams. The next file that it opens would then become stdin, stdout or
+ * stderr, and could receive messages. To prevent this, each closed stream gets a descriptor that fails when used.
  */
 static void fill_standard_streams(void)
 {

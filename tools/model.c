@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay model`: the tensors and metadata of a model, and the input layer that inlay finds. Names and texts are
- * untrusted: they are only printed through escaped().
+ * `inlay model`: prints the tensors and metadata of a model, and the input layer that inlay finds in it. Names and
+ * texts are untrusted: they are only printed through escaped().
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "text/message.h"
 
 enum {
-    NAME_WIDTH = 48, /* names up to this width are aligned; longer ones are not aligned */
+    NAME_WIDTH = 48, /* the column is this wide at most; longer names stick out */
     TEXT_SHOWN = 60, /* characters of a text */
     LIST_SHOWN = 4   /* elements of a list */
 };
@@ -56,8 +56,8 @@ static void print_tensors(const inlay_file *file)
     const char *path = count > 0 ? inlay_file_tensor_at(file, count - 1)->path : "";
     for (size_t i = 0; i < count; i++) {
         const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
-        /* Tensors are in file order, and `path` starts at the last one's. So only several files have their names
-         * printed. */
+        /* Tensors are in file order. `path` starts as the path of the last one, so the name of a single file is never
+           printed. */
         if (strcmp(path, tensor->path) != 0)
             printf(" %s\n", plain(tensor->path));
         path = tensor->path;

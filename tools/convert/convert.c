@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `inlay convert`: writes a table from a model file or a .npy file to a new file, in another element type or format. If
- * the type stays the same, rows are copied byte for byte. Otherwise inlay_gather() dequantizes them and
- * inlay_table_quantize() quantizes them, in pieces, and the quantization error is reported. Memory use doesn't grow
- * with the table if it's in a model file; a .npy file is loaded whole.
+ * the type stays the same, rows are copied byte for byte. Otherwise a few rows at a time are dequantized by
+ * inlay_gather() and quantized by inlay_table_quantize(), and the quantization error is reported. For a table in a
+ * model file, memory use doesn't grow with the table. A .npy file is loaded whole.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,10 +32,11 @@ struct conversion {
     bool copies;                 /* rows are copied byte for byte */
     struct array before[ARRAYS]; /* the arrays of the old table */
     struct outputs outputs;      /* files of the new table */
-    size_t piece_rows;           /* even, to fill whole bytes of zero points */
+    size_t piece_rows;           /* an even number, so a piece ends with a whole byte of zero points */
     int64_t *ids;                /* [piece_rows] */
     float *values;               /* [piece_rows, dim]: the values to convert */
-    float *back;                 /* [piece_rows, dim], after `values`: the values dequantized again */
+    float *back;                 /* [piece_rows, dim], after `values` in memory: the quantized values, dequantized
+                                    again */
     char *piece[ARRAYS];         /* [piece_rows] of each new array; null if absent */
     double largest, squares;     /* largest error, sum of squared errors */
 };
@@ -49,8 +50,8 @@ static size_t bytes_of_rows(const struct new_table *to, int which, size_t rows)
     return to->array[which].rank != 0 ? array_bytes(&part) : 0;
 }
 
-/* Returns true if rows can be copied byte for byte: the type stays the same, and its scales can absorb the table's
-   factor. */
+/* Returns true if rows can be copied byte for byte: the type stays the same, and the table has no factor or has scales
+   that can include it. */
 static bool keeps_bytes(const struct conversion *c)
 {
     const inlay_table *from = &c->from.view;
@@ -59,7 +60,7 @@ static bool keeps_bytes(const struct conversion *c)
     return c->from.factor == 1 || (c->to.array[ARRAY_SCALES].optional && c->before[ARRAY_SCALES].rank == 0);
 }
 
-/* Loads the table, and sets up the arrays of the new one and their destinations. */
+/* Loads the table, and sets up the arrays of the new table and their destinations. */
 static int prepare(struct conversion *c)
 {
     const struct convert_options *options = &c->options;
@@ -139,7 +140,7 @@ static void number_rows(struct conversion *c, size_t first, size_t n)
         c->ids[i] = (int64_t)(first + i);
 }
 
-/* Reads the n rows c->ids of a table as floats. */
+/* Reads the rows of a table with ids c->ids [n] as floats. */
 static int read_rows(struct conversion *c, const inlay_table *table, float factor, size_t n, float *values)
 {
     return check_status(
@@ -158,7 +159,8 @@ static inlay_status quantize_rows(struct conversion *c, const float *values, siz
     return inlay_table_quantize(&from, &to, view, largest);
 }
 
-/* Reports the row that the type can't represent. The library's status doesn't identify it, so each row is tried. */
+/* Reports the row that the type can't represent. The library's status doesn't identify the row, so each is tried
+   alone. */
 static int refused(struct conversion *c, size_t first, size_t n)
 {
     size_t dim = c->to.dim, row = 0;
@@ -193,13 +195,13 @@ static int requantize_rows(struct conversion *c, size_t first, size_t n)
     TRY(read_rows(c, &view, 1, n, c->back));
     for (size_t i = 0; i < n * c->to.dim; i++) {
         double error = (double)c->back[i] - (double)c->values[i];
-        /* Preserved infinities and NaNs have no error. */
+        /* Infinities and NaNs that the type preserves have no error. */
         c->squares += isfinite(error) ? error * error : 0;
     }
     return DONE;
 }
 
-/* Reads rows [first, first + n) of the table: into the piece if they are copied, otherwise as floats. */
+/* Reads rows [first, first + n) of the table: into the piece if rows are copied, otherwise into `values`. */
 static int take_rows(struct conversion *c, size_t first, size_t n)
 {
     const inlay_table *from = &c->from.view;

@@ -36,8 +36,8 @@ int place_pad(struct place *place, size_t bytes, size_t alignment)
 
 /* ---- .npy: one file per array; scales and zero points have theirs next to the elements ------------------------- */
 
-/* Opens the file of an array next to the table. If this table has no such array, removes a file left by an earlier run:
-   it would be read as part of this table. */
+/* Opens the file of an array next to the table. If the table has no such array, fails if the file exists, e.g. from an
+   earlier run: it would be read as part of the table. */
 static int open_companion(const struct new_table *table, int which, struct outputs *outputs, struct output *output)
 {
     char name[COMPANION_BYTES];
@@ -110,8 +110,8 @@ static int begin_gguf(struct new_table *table, struct outputs *outputs)
 
 /* ---- safetensors: a length, a JSON object that describes the tensors, and the elements without gaps ------------- */
 
-/* Scales are a separate tensor. It comes first, so both are aligned: the table's elements require the least alignment.
- */
+/* Scales are a separate tensor before the table. This aligns both, because the table's elements require less
+   alignment. */
 enum { OBJECT_ALIGNMENT = 64, LENGTH_BYTES = 8 };
 
 static bool safetensors_holds(inlay_element_type type)
@@ -119,7 +119,7 @@ static bool safetensors_holds(inlay_element_type type)
     return inlay_safetensors_type_of(type) != NULL;
 }
 
-/* Returns the length of a name without a final ".weight", which the names of scale tensors omit. */
+/* Returns the length of a name without a final ".weight". Names of scale tensors omit it. */
 static size_t stem_of(const char *name)
 {
     static const char weight[] = ".weight";
@@ -151,7 +151,7 @@ static void write_header(FILE *header, const struct new_table *table)
     const struct array *data = &table->array[ARRAY_DATA], *scales = &table->array[ARRAY_SCALES];
     fprintf(header, "%*s{", LENGTH_BYTES, "");
     if (scales->rank != 0) {
-        /* Scales are float32, or exponent bytes. */
+        /* Scales are float32 numbers, or exponents in bytes. */
         write_tensor(header, table, stem_of(table->name), ".scale", scales->element == NPY_F4 ? "F32" : "F8_E8M0",
                      scales, 0);
         putc(',', header);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The formats of new tables. A format opens the files, writes the headers, and sets the destination of each array.
- * convert.c then writes all arrays, a few rows at a time. Sizes are known from the start, so nothing is buffered or
- * rewritten.
+ * convert.c then writes all arrays, a few rows at a time. All sizes are known from the start, so no header is rewritten
+ * and no array is buffered.
  */
 #pragma once
 
@@ -18,13 +18,13 @@
 /** The destination of an array. */
 struct place {
     struct output *output;
-    int64_t offset; /**< of the next byte; -1: append */
+    int64_t offset; /**< file position of the next byte; -1: append */
 };
 
 /** A table to write. */
 struct new_table {
     const char *path; /**< of --out */
-    const char *name; /**< of its tensor, if the format has names */
+    const char *name; /**< name of its tensor, if the format has names */
     inlay_element_type type;
     size_t rows, dim;
     uint32_t group;             /**< as in inlay_table */
@@ -36,13 +36,13 @@ struct new_table {
 struct format {
     const char *suffix; /**< e.g. ".npy" */
     const char *name;   /**< for messages */
-    /** Returns true if the format supports an element type. Null: it supports all, some only as bytes. */
+    /** Returns true if the format supports an element type. Null: the format supports all types, some only as bytes. */
     bool (*holds)(inlay_element_type type);
-    /** Opens the files, writes their headers, and sets the destinations of arrays that aren't appended to outputs->out.
-        Returns an outcome. */
+    /** Opens the files and writes their headers. Sets the destinations of arrays; by default, an array is appended to
+        outputs->out. Returns an outcome. */
     int (*begin)(struct new_table *table, struct outputs *outputs);
     bool names;       /**< tensors have names */
-    size_t alignment; /**< the elements' file is zero-padded to a multiple of this; 1: no padding */
+    size_t alignment; /**< the file of the elements is zero-padded to a multiple of this size; 1: no padding */
 };
 
 /** Finds the format of a path by its suffix; "-" is .npy. Returns MISUSED, with a message, if the suffix is unknown or

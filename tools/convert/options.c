@@ -28,8 +28,8 @@ static const char usage[] = "Usage: inlay convert FROM --type TYPE --out FILE [o
 static const struct option_rule rules[] = {
     {"table", "NAME", OPTION_TEXT, FIELD(table),
      .help =
-         "the tensor to convert; its scales are found by the naming conventions of checkpoints. A * matches the "
-         "numbers 0, 1, ... of tensors that split the table by rows (default: the only tensor that can be a table)"},
+         "the tensor to convert (default: the only one that can be a table). Its scales are found by the naming "
+         "conventions of checkpoints. If several tensors split the table by rows, * matches their numbers 0, 1, ..."},
     {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES,
      .help = "the new element type, or a synonym such as f16, half, int8 or fp8; case is ignored. If the table already "
              "has this type, rows are copied byte for byte:"},
@@ -40,15 +40,15 @@ static const struct option_rule rules[] = {
              "scales and zero points go to FILE.scales.npy and FILE.zeros.npy, where inlay embed --table FILE.npy "
              "--table-type TYPE finds them. - writes .npy to stdout, for tables without these arrays"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
-    {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: that of --table)"},
+    {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: the name of the old one)"},
     {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,
      .help = "columns per scale of grouped types (default: 32)"},
-    {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "give the grouped types zero points"},
+    {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "store zero points; only for grouped types"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
-     .help = "its element type, as for --type, if its elements don't determine it",
+     .help = "element type of the table, if the file's elements don't determine it; names are those of --type",
      .heading = "\nIf FROM is a .npy file; scales and zero points are in the same directory:\n"},
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,
-     .help = "number of columns; only needed for u4_rowwise if it is odd"},
+     .help = "number of columns; only needed for u4_rowwise, if it is odd"},
     {.name = NULL},
 };
 

@@ -13,7 +13,7 @@
 
 struct convert_options {
     const char *from;
-    const char *table;             /**< tensor to convert; null: the only one, or a .npy file */
+    const char *table;             /**< name of the tensor to convert; null: the only tensor, or a .npy file */
     const char *name;              /**< of the new tensor; null: unchanged */
     inlay_element_type table_type; /**< 0: from the file */
     int64_t dim;                   /**< 0: from the file */

@@ -30,12 +30,13 @@ enum {
 struct embedding {
     struct embed_options options;
     struct tokens tokens;
-    struct model model;       /* if --model provides the layer; for a single tensor, table.model is used */
-    inlay_sinusoid *sinusoid; /* for the fixed table, the positions or both */
+    struct model model;       /* used if --model provides the layer; if it provides a single tensor, table.model is
+                                 used */
+    inlay_sinusoid *sinusoid; /* of the fixed table, the positions or both */
     struct weights table;
     struct weights learned;
     inlay_layer_spec own_spec;
-    const inlay_layer_spec *spec; /* own_spec, or the model's */
+    const inlay_layer_spec *spec; /* own_spec, or the spec of the model's layer */
     const inlay_layer *layer;
     inlay_batch batch;              /* all tokens */
     const inlay_executor *executor; /* null: one thread */
@@ -170,8 +171,8 @@ static int refused(const struct embedding *e, inlay_status status, const inlay_f
 
 static int forward(struct embedding *e)
 {
-    /* model_read_begin() takes row numbers. If the layer maps ids, they aren't row numbers, so nothing is read ahead.
-     */
+    /* model_read_begin() takes row numbers. If the layer has a token mapping, ids aren't row numbers, and nothing is
+       read ahead. */
     inlay_file *file = e->spec->token_mapping != NULL ? NULL
                        : e->model.file != NULL        ? e->model.file
                                                       : e->table.model.file;
@@ -288,7 +289,7 @@ static int run(struct embedding *e)
     if (options->plot != NULL)
         TRY(check_picture(&e->tokens));
     TRY(options->table == TABLE_LAYER ? take_model_layer(e) : make_own_layer(e));
-    /* After reading all inputs but before the work, to report unwritable outputs early. */
+    /* Open outputs after all inputs are read, but before the work, to report unwritable outputs early. */
     e->outputs.force = options->force;
     TRY(plot_check(options->plot));
     TRY(outputs_open(&e->outputs, options->out, options->plot));

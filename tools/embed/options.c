@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of `inlay embed`. Options that would have no effect are rejected, not ignored: the user expects them
- * to have one.
+ * The command line of `inlay embed`. Options that would have no effect are rejected, not ignored, because the user
+ * expects an effect.
  */
 #include "embed/options.h"
 
@@ -58,7 +58,8 @@ static const struct option_rule rules[] = {
     {"ids", "\"5 6 7\"", OPTION_PARSED, .min = SOURCE_IDS, .parse = parse_input,
      .help = "token ids, separated by spaces or commas"},
     {"length", "N", OPTION_INTEGER, FIELD(length), 1, INT32_MAX,
-     .help = "tokens per sequence: pads with id 0 (a model: with zeros) or truncates (default: the longest sequence)"},
+     .help = "tokens per sequence (default: the longest sequence). Longer sequences are truncated. Shorter ones are "
+             "padded with id 0, or with rows of zeros if --model gives the layer"},
     {"max-tokens", "N", OPTION_INTEGER, FIELD(max_tokens), 2, INT32_MAX,
      .help = "maximum size of the vocabulary, including '' and [UNK]; other words become [UNK]",
      .heading = "Texts are vectorized as in Keras: ASCII lowercase, ASCII punctuation\n"
@@ -94,7 +95,7 @@ static const struct option_rule rules[] = {
      .help = "columns: sin, cos, sin, cos, ... (default); all sines, then all cosines; or all cosines, then all sines"},
 
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
-     .help = "write float32 [batch, seq, dim], or [batch, dim] of a model that pools; - is stdout",
+     .help = "write float32 [batch, seq, dim], or [batch, dim] if a model pools; - is stdout",
      .heading = "\nOutput:\n"},
     {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw heat maps, one panel per sequence; - is stdout"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},

@@ -32,8 +32,8 @@ struct embed_options {
 
     const char *model; /**< null: no model file */
     enum table_kind table;
-    const char *table_name;        /**< from --table: a file, or a tensor of the model */
-    inlay_element_type table_type; /**< of a file; 0: from the file */
+    const char *table_name;        /**< argument of --table: a file, or a tensor of the model */
+    inlay_element_type table_type; /**< element type of a file; 0: as in the file */
     int64_t vocab;
     int64_t dim;
     int64_t seed;

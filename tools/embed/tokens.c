@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Texts and lists of ids both become sequences of different lengths, which are padded and truncated by the same code.
- * Words get their ids by sorting: all occurrences by word, then the distinct words by frequency. There is no hash
- * table, so no hostile text can cause long chains. The tie rule and the punctuation are those of Keras'
+ * Texts and lists of ids become sequences of ids, which the same code pads and truncates. Words get their ids by
+ * sorting: first all occurrences by word, then the distinct words by frequency. There is no hash table, in which
+ * hostile texts could cause long chains. Punctuation and the order of equally frequent words are as in Keras'
  * TextVectorization and IndexLookup, which sort (count, word) pairs in reverse.
  */
 #include "embed/tokens.h"
@@ -20,8 +20,9 @@
 /* One word of a text. */
 struct occurrence {
     struct inlay_text word;
-    size_t place; /* index among all words; for a distinct word, index of its first sorted occurrence */
-    size_t count; /* occurrences of a distinct word; else 0 */
+    size_t place; /* index among all words of the texts; for a distinct word, index of its first occurrence in sorted
+                     order */
+    size_t count; /* for a distinct word, number of occurrences; else 0 */
 };
 
 /* The words of all texts. */
@@ -30,7 +31,7 @@ struct occurrences {
     size_t n;
 };
 
-/* Orders by descending frequency; ties by descending word. */
+/* Orders words by descending frequency, and equally frequent ones by descending word. */
 static int compare(const void *left, const void *right)
 {
     const struct occurrence *a = left, *b = right;
@@ -41,9 +42,9 @@ static int compare(const void *left, const void *right)
     return order != 0 ? order : (a->word.size < b->word.size) - (a->word.size > b->word.size);
 }
 
-/* Appends the words of a text [size], which is overwritten with their letters. Words are ASCII lowercase, without the
-   32 ASCII punctuation marks, split on ASCII whitespace. Other bytes are kept. The process uses the locale "C", in
-   which letters, punctuation and whitespace are ASCII. */
+/* Appends the words of a text [size]. Overwrites the text with the letters of the words. Splits on ASCII whitespace,
+   removes the 32 ASCII punctuation marks, and converts ASCII letters to lower case. Other bytes are kept. The process
+   uses the locale "C", so the functions of <ctype.h> treat only ASCII characters. */
 static void split(char *text, size_t size, struct occurrences *words)
 {
     /* A word takes at least one letter and one separator. */
@@ -134,8 +135,8 @@ static int read_ids(const struct embed_options *options, struct id_lists *lists)
     return DONE;
 }
 
-/* Lays out the sequences as a rectangle, as wide as the longest one or --length. For the layer of a model, concatenates
-   them instead. */
+/* Lays out the sequences as the rows of a rectangle. Its width is --length, or the length of the longest sequence. For
+   the layer of a model, concatenates the sequences instead. */
 static void lay_out(const struct embed_options *options, struct tokens *tokens)
 {
     const struct id_lists *lists = &tokens->lists;

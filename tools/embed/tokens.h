@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Turns the inputs of `inlay embed` (texts, text files or lists of ids) into token ids. Texts are vectorized like
- * Keras' TextVectorization after adapt() on these same texts. This part does not use tables; the library checks ids
- * against their rows.
+ * Turns the inputs of `inlay embed` (texts, text files or lists of ids) into token ids. Texts are vectorized as by
+ * Keras' TextVectorization after adapt() on the same texts. This part does not use tables. The library checks if the
+ * table has a row for each id.
  */
 #pragma once
 
@@ -13,17 +13,17 @@
 #include "inputs/ids.h"
 #include "text.h"
 
-/** Token ids [sequences, length]; shorter sequences are padded with id 0. For the layer of a model, where 0 is an
-    ordinary token, there is no padding. */
+/** Token ids [sequences, length]. Shorter sequences are padded with id 0, except for the layer of a model, where 0 is
+    an ordinary token. */
 struct tokens {
     size_t sequences;
-    size_t length;    /**< of the longest one */
-    size_t count;     /**< of all ids, including padding */
+    size_t length;    /**< length of the longest sequence */
+    size_t count;     /**< number of ids, including padding */
     int64_t *ids;     /**< [count] */
     int64_t *offsets; /**< [sequences + 1]: sequence s is ids[offsets[s]] to ids[offsets[s + 1] - 1] */
 
-    size_t vocab;             /**< words in the vocabulary, for texts */
-    struct inlay_text *words; /**< [vocab]; 0 is the padding '', 1 is [UNK]; null for ids */
+    size_t vocab;             /**< for texts: number of words in the vocabulary */
+    struct inlay_text *words; /**< [vocab]: word 0 is '', for padding, and word 1 is [UNK]; null if the input is ids */
     struct id_lists lists;    /**< sequences before padding and truncation */
     char **letters;           /**< [sequences]: the bytes that words point to */
 };
@@ -32,6 +32,6 @@ struct tokens {
     (bytewise), and truncated to --max-tokens words. */
 int tokens_read(const struct embed_options *options, struct tokens *tokens);
 
-/** Returns the number of table rows needed, at most INLAY_POSITION_LIMIT: the size of the vocabulary, or the largest id
-    plus one. */
+/** Returns the number of table rows that the tokens need: the size of the vocabulary, or the largest id plus one. The
+    result is at most INLAY_POSITION_LIMIT. */
 size_t tokens_vocab(const struct tokens *tokens);

@@ -12,7 +12,7 @@
 #include "text.h"
 #include "text/message.h"
 
-/* Returns the end of the ids, with space for `more` after it. */
+/* Returns the address after the last id, with space for `more` ids. */
 static int64_t *make_room(struct id_lists *lists, size_t more)
 {
     size_t used = lists->n > 0 ? (size_t)lists->offsets[lists->n] : 0;
@@ -22,7 +22,7 @@ static int64_t *make_room(struct id_lists *lists, size_t more)
     return lists->ids + used;
 }
 
-/* Ends a list of `count` ids that make_room() started. */
+/* Ends a list: `count` ids were written to the address from make_room(). */
 static void end_list(struct id_lists *lists, size_t count)
 {
     lists->offsets[lists->n + 1] = lists->offsets[lists->n] + (int64_t)count;

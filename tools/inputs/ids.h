@@ -14,11 +14,11 @@ struct id_lists {
     int64_t *ids;
 };
 
-/** Adds the list in text [size]: 64-bit integers, separated by whitespace or commas. Messages name `option`, and the
-    file `path` if not null. The list may be empty. */
+/** Adds the list in text [size]: 64-bit integers, separated by whitespace or commas. The list may be empty. Messages
+    name `option`, and `path` if the text is from a file; otherwise it is null. */
 int id_lists_add(struct id_lists *lists, const char *option, const char *path, const char *text, size_t size);
 
-/** Adds the list in a file: text, or .npy of int32, uint32 or int64. "-" is standard input. */
+/** Adds the list in a file: text, or a .npy file of int32, uint32 or int64. "-" is standard input. */
 int id_lists_add_file(struct id_lists *lists, const char *option, const char *path);
 
 /** Returns the number of ids of list `i`. */

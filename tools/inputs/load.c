@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A .npy file is opened without blocking and must be a regular file, because a FIFO or device could block or never end.
- * No more than its size is allocated.
+ * A .npy file must be a regular file, because a FIFO or device could block or never end. It is opened without blocking,
+ * and at most its size is allocated.
  */
 #include "inputs/load.h"
 
@@ -16,7 +16,7 @@
 #include "inputs/opened.h"
 #include "text/message.h"
 
-/* Far above any real input. Stops mistakes such as /dev/zero. */
+/* Far above the size of any real input. Stops mistakes such as reading /dev/zero. */
 #define TEXT_LIMIT ((size_t)256 << 20)
 
 static int cannot(const char *act, const char *path)
@@ -24,7 +24,7 @@ static int cannot(const char *act, const char *path)
     return failed("cannot %s %s: %s", act, shown(path), strerror(errno));
 }
 
-/* Reads until `size` bytes have arrived or the file ends. Sets the number of bytes read. */
+/* Reads until `size` bytes are read or the file ends. Sets *done to the number of bytes read. */
 static int read_full(int file, const char *path, void *out, size_t size, size_t *done)
 {
     *done = 0;

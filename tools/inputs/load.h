@@ -10,12 +10,12 @@
 
 #include "formats/npy.h"
 
-/** Reads a whole file, pipe or device ("-" is standard input) into *text [*size], to be freed by the caller. *text must
-    be null before the call. */
+/** Reads a whole file, pipe or device into *text [*size]. "-" is standard input. *text must be null before the call;
+    the caller frees it. */
 int load_text(const char *path, char **text, size_t *size);
 
-/** Reads a regular .npy file of a kind. The header goes to *npy, and the unconverted elements to *data, to be freed by
-    the caller. */
+/** Reads a .npy file of a kind, which must be a regular file. Writes the header to *npy. Sets *data to the unconverted
+    elements; the caller frees them. */
 int load_npy(const char *path, enum npy_kind kind, struct npy *npy, void **data);
 
 /** Returns element `i`, an integer, of an array that load_npy() read. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Implements model_file.h. Messages of libinlay-file are ASCII and include file and tensor, so they are printed as is.
+ * Implements model_file.h. Messages of libinlay-file are ASCII and name the file and the tensor, so they are printed
+ * unchanged.
  */
 #include "inputs/model_file.h"
 
@@ -9,7 +10,8 @@
 #include "inputs/opened.h"
 #include "text/message.h"
 
-enum { RESIDENT_BYTES = 256 << 20 }; /* of a mapping, so a large file doesn't evict everything else */
+/* Limits the pages of a mapping in memory, so a large file doesn't evict everything else. */
+enum { RESIDENT_BYTES = 256 << 20 };
 
 int model_open(const char *path, struct model *model)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses numbers. The tool never sets a locale, so strtod always expects a point. Lists on the command line and in text
- * files differ only in their separators and in the position that messages give.
+ * Parses numbers. The tool never sets a locale, so strtod always expects a decimal point. Lists on the command line and
+ * in text files differ in two ways: in their separators, and in how messages locate a number.
  */
 #include "inputs/numbers.h"
 
@@ -18,9 +18,9 @@
 
 enum { NUMBER_BYTES = 128 };
 
-/* Copies text [size] with the terminator that the C library needs. Returns true if it only has characters of a decimal
-   number: strtod() and strtoll() also accept whitespace, and strtod() hexadecimal, nan and inf. Text that is too long,
-   e.g. a file without separators, is not a number. */
+/* Copies text [size] and adds the terminator that the C library needs. Returns false if the text has other characters
+   than those of `characters`: strtod() and strtoll() also accept whitespace, and strtod() accepts hexadecimal numbers,
+   nan and inf. Returns false for text that is too long, e.g. a file without separators. */
 static bool copy_number(const char *text, size_t size, const char *characters, char copy[NUMBER_BYTES])
 {
     if (size == 0 || size >= NUMBER_BYTES || memchr(text, '\0', size) != NULL)
@@ -78,7 +78,7 @@ static void trim(const char **line, size_t *size)
         ++*line;
 }
 
-/* Reads all numbers of text [size]; `name` is the option's argument. */
+/* Reads all numbers of text [size]. `name` is the argument of the option, for messages. */
 static int read_list(const char *option, const char *name, bool is_file, const char *text, size_t size,
                      struct numbers *numbers)
 {

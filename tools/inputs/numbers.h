@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parses numbers strictly: the whole text must be decimal, without whitespace, overflow, NaN or infinity. Also reads
- * lists of numbers, given in an option or in a file.
+ * Parses numbers strictly: the whole text must be a decimal number, without whitespace. Overflow, NaN and infinity are
+ * rejected. Also reads lists of numbers from an option or a file.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Returns true if text [size] is [+-]digits and fits in 64 bits. */
+/** Returns true if text [size] is digits with an optional sign, and the number fits in 64 bits. */
 bool number_int64(const char *text, size_t size, int64_t *value);
 
 /** Returns true if text [size] is a decimal number in the range of a double. It is rounded once. */
@@ -33,8 +33,8 @@ struct numbers {
 };
 
 /**
- * Reads "X,Y,...", "FILE.npy" or "@FILE", a text file with one number per line; blank lines and # comments are skipped.
- * "@-" is standard input. There must be at least one number, each finite and in [min, max]. Returns DONE; or MISUSED or
- * FAILED, with a message, if the command line or the file is invalid.
+ * Reads "X,Y,...", "FILE.npy" or "@FILE". @FILE is a text file with one number per line; blank lines and # comments are
+ * skipped. "@-" is standard input. There must be at least one number, and each must be finite and in [min, max].
+ * Returns DONE; or MISUSED or FAILED, with a message, if the command line or the file is invalid.
  */
 int numbers_read(const char *option, const char *text, double min, double max, struct numbers *numbers);

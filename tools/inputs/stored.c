@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arrays of each type: one entry per type that is not just rows of bytes.
+ * The arrays of each type. The list has an entry for every type that is not just rows of bytes.
  */
 #include "inputs/stored.h"
 
@@ -11,18 +11,18 @@
 
 const char *const stored_names[ARRAYS] = {NULL, "scales", "zeros"};
 
-/* The number of columns per scale, if not a literal number. */
+/* Values of `scaled` that are not a number of columns. */
 enum { NO_SCALES = 0, WHOLE_ROW = 1, WHOLE_GROUP = 2 };
 
-/* Types that aren't listed have a single array, rows of bytes. */
+/* Types that aren't listed have a single array: rows of bytes. */
 static const struct form {
-    bool is_numbers; /* rows are `dim` numbers of type `element`, not bytes */
+    bool is_numbers; /* each row is `dim` numbers of type `element`, not bytes */
     enum npy_element element;
     enum npy_element scale;
     size_t scaled;         /* columns per scale */
-    bool can_lack_scales;  /* scales are optional; without them all are 1 */
+    bool can_lack_scales;  /* scales are optional; if absent, all are 1 */
     size_t zero_bits;      /* per zero point; 0: none */
-    bool zeros_in_one_run; /* packed across rows, not in whole bytes per row */
+    bool zeros_in_one_run; /* zero points are packed across rows; otherwise each row has whole bytes */
 } forms[INLAY_ELEMENT_TYPES] = {
     [INLAY_F32] = {.is_numbers = true, .element = NPY_F4},
     [INLAY_F16] = {.is_numbers = true, .element = NPY_F2},
@@ -79,8 +79,8 @@ size_t stored_dim(inlay_element_type type, size_t row_elements)
 {
     if (forms[type].is_numbers)
         return row_elements;
-    /* Comparing rows of one and two blocks gives the bytes per block and the fixed bytes per row. If one more column
-       can take no extra byte, a block is two columns. */
+    /* The sizes of rows with one and two blocks give the bytes per block and the fixed bytes per row. If two columns
+       can share a byte, a block is two columns. */
     enum { MAX_BLOCK = 1024 };
     for (size_t block = 1; block <= MAX_BLOCK; block *= 2) {
         const size_t one = inlay_table_row_bytes(type, block), two = inlay_table_row_bytes(type, 2 * block);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables in .npy files. NAME.npy has the elements. Types with separate scales and zero points have these in
- * NAME.scales.npy and NAME.zeros.npy, in the same directory. This part defines the arrays of each type; it must not
- * open files.
+ * Tables in .npy files. NAME.npy has the elements. Separate scales and zero points are in NAME.scales.npy and
+ * NAME.zeros.npy, in the same directory. This part defines the arrays of each type. It must not open files.
  */
 #pragma once
 
@@ -14,8 +13,8 @@
 
 #include "formats/npy.h"
 
-/** Returns the type of the elements of a table's file. Types that NumPy lacks are stored as bytes, except bfloat16,
-    which is '<u2'. */
+/** Returns the element type of the file NAME.npy. Types that NumPy lacks are stored as bytes, except bfloat16, which is
+    stored as '<u2'. */
 enum npy_element stored_element(inlay_element_type type);
 
 /** The arrays of a table. */
@@ -30,23 +29,23 @@ struct array {
 };
 
 /** Returns array `which` of a table: its elements, its scales or its zero points. Elements are [rows, dim], or [rows,
-    bytes per row] for types that NumPy lacks. `group` is that of an inlay_table. */
+    bytes per row] for types that NumPy lacks. `group` is as in inlay_table. */
 struct array stored_array(int which, inlay_element_type type, size_t rows, size_t dim, uint32_t group);
 
-/** Returns the size of an array in bytes. It fits in size_t if the table's size in float32 does. */
+/** Returns the size of an array in bytes. The result fits in size_t if a float32 table of the same shape does. */
 size_t array_bytes(const struct array *array);
 
 /** Returns true if a type has one scale per `group` columns, with a group chosen by the caller. */
 bool stored_in_groups(inlay_element_type type);
 
-/** Returns the dim of rows with this many elements, as in stored_array(), or 0 if there is none. If two dims give rows
-    of the same size, returns the even one. */
+/** Returns the dim of a row that has this many elements in stored_array(), or 0 if no dim matches. If two dims match,
+    returns the even one. */
 size_t stored_dim(inlay_element_type type, size_t row_elements);
 
 /** Names of the arrays except the first, e.g. "scales". */
 extern const char *const stored_names[ARRAYS];
 
-/** The longest path of a system call, plus the longest added suffix. */
+/** Size of a buffer for the longest path of a system call plus the longest suffix. */
 enum { COMPANION_BYTES = 4096 + 16 };
 
 /** Writes NAME.scales.npy or NAME.zeros.npy for a path NAME.npy. */

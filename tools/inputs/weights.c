@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes and loads tables. Ids past the table are skipped here; the library reports them.
+ * Makes and loads tables. Ids past the table are skipped here, because the library reports them.
  */
 #include "inputs/weights.h"
 
@@ -24,7 +24,7 @@ static uint64_t mix(uint64_t x)
 
 static const uint64_t golden_gamma = UINT64_C(0x9e3779b97f4a7c15);
 
-/* Element `index` of the sequence of `key`: the top 24 bits, which are exact in float32. */
+/* Returns random number `index` of the sequence of `key`. It uses only the top 24 bits, which are exact in float32. */
 static float uniform(uint64_t key, uint64_t index)
 {
     int32_t bits = (int32_t)(mix(key + (index + 1) * golden_gamma) >> 40);
@@ -44,7 +44,7 @@ static int make_row(const inlay_sinusoid *sinusoid, uint64_t key, size_t id, siz
 int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size_t dim, const int64_t *ids, size_t n,
                  struct weights *weights)
 {
-    /* Mixed first, or the sequences of neighboring seeds would be shifts of each other. */
+    /* Without this mix, the sequences of neighboring seeds would be shifts of each other. */
     uint64_t key = mix((uint64_t)seed + golden_gamma);
     char what[80];
     snprintf(what, sizeof what, "a table float32 [%zu, %zu]", rows, dim);
@@ -69,7 +69,7 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
 
 /* ---- Tables from files ------------------------------------------------------------------------------------------ */
 
-/* Makes a view over the elements of a file. `type` may be 0. */
+/* Makes a view of the elements of a file. If `type` is 0, the elements determine the type. */
 static int view_data(const char *path, const struct npy *npy, inlay_element_type type, size_t dim,
                      struct weights *weights)
 {
@@ -87,11 +87,12 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
         return failed("%s has rows of %zu bytes, which match no dim of %s", shown(path), npy->dim, name);
     weights->view =
         inlay_table_view(type, weights->arrays[ARRAY_DATA], npy->rows, dim, inlay_table_row_bytes(type, dim));
-    weights->view.group = stored_in_groups(type) ? 32 : 0; /* until its scales are loaded */
+    weights->view.group = stored_in_groups(type) ? 32 : 0; /* until the scales are loaded and determine it */
     return DONE;
 }
 
-/* Returns the columns per scale: 64 or 128 if the number of scales fits, otherwise 32. The shape is checked later. */
+/* Returns the number of columns per scale: 64 or 128 if that matches the number of scales, otherwise 32. The shape is
+   checked later. */
 static uint32_t group_of(const inlay_table *table, const struct npy *scales)
 {
     return table->dim == 64 * scales->dim ? 64 : table->dim == 128 * scales->dim ? 128 : 32;
@@ -141,7 +142,7 @@ static int check_dim(const char *name, size_t dim, const inlay_table *table)
 {
     if (dim == 0 || dim == table->dim)
         return DONE;
-    /* Rows with one column fewer can have the same size. */
+    /* Rows with one column less can have the same size. */
     const bool or_less = inlay_table_row_bytes(table->type, table->dim - 1) == table->stride_bytes;
     return or_less ? failed("--dim %zu contradicts %s, which has dim %zu or %zu: give one of them", dim, shown(name),
                             table->dim, table->dim - 1)
@@ -185,8 +186,8 @@ int weights_map(const char *path, const char **name, size_t dim, struct weights 
     TRY(model_open(path, &weights->model));
     if (*name == NULL)
         TRY(find_table(path, weights->model.file, name));
-    /* Scales in a file next to a .npy file aren't searched for here. The name of a folder or a link wouldn't lead to
-       them. */
+    /* Files of scales next to a .npy file are not searched here: the path of a folder or a link doesn't determine their
+       names. */
     const inlay_file_tensor *tensor = inlay_file_find_tensor(weights->model.file, *name);
     if (tensor != NULL && strcmp(tensor->type, inlay_npy_type(NPY_I1)->name) == 0)
         return failed("%s is int8 from a .npy file and may have scales in a second file: give the path that ends in "

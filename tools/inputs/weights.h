@@ -15,15 +15,15 @@
 /** A table [rows, dim] and the memory that it views. All zero if absent. */
 struct weights {
     inlay_table view;
-    float factor; /**< of all rows */
+    float factor; /**< factor of all rows */
     void *arrays[ARRAYS];
     struct model model; /**< the view may point into it */
 };
 
 /**
  * Makes a float32 table [rows, dim]. With a sinusoid, row `id` is position `id`. Otherwise rows are random, uniform in
- * [-1, 1): an integer function of seed, id and column, the same on every machine. Only the rows in ids [n] are filled.
- * Pages of other rows stay untouched, so a large id costs address space but no time.
+ * [-1, 1). They are computed from seed, id and column with integers, so they are the same on every machine. Only the
+ * rows in ids [n] are filled. Pages of other rows stay untouched, so a large id takes address space but no time.
  */
 int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size_t dim, const int64_t *ids, size_t n,
                  struct weights *weights);
@@ -32,14 +32,14 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
  * Loads a table from a .npy file and its files of scales and zero points.
  *
  * @param type  0: from the type of the file's elements
- * @param dim   required dim, or 0; two dims of u4_rowwise have rows of the same size
+ * @param dim   required dim, or 0 for any; needed for u4_rowwise, where two dims have rows of the same size
  */
 int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights);
 
 /**
- * Opens a model file and uses one of its tables.
+ * Opens a model file and makes a view of one of its tables.
  *
- * @param name  a name for inlay_file_get_table(); null: the only tensor that can be a table; its name is then stored
+ * @param name  a name for inlay_file_get_table(). Null: use the only tensor that can be a table, and store its name
  *              here
  * @param dim   required dim, or 0
  */

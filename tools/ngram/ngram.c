@@ -30,7 +30,7 @@ struct hashing {
     struct ngram_spec file; /* for a model, only spec and tables are set; the result includes the columns */
     struct model model;
     struct id_lists sequences;
-    struct id_lists histories; /* as given */
+    struct id_lists histories; /* as given by the options */
     int64_t *history;          /* [sequences, N - 1] */
     uint32_t *history_lengths;
     inlay_ngram_batch batch;
@@ -85,7 +85,7 @@ static int read_sequences(struct hashing *h)
     return DONE;
 }
 
-/* Lays out histories for the library: right-aligned, one row per sequence. */
+/* Lays out histories as the library takes them: one row per sequence, right-aligned. */
 static int read_histories(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
@@ -160,7 +160,7 @@ static size_t rows_needed(const inlay_ngram_spec *spec, size_t table)
     return rows < SIZE_MAX ? (size_t)rows : SIZE_MAX;
 }
 
-/* Makes a random table, with only the rows that the tokens use. */
+/* Makes a random table. Fills only the rows that the tokens use. */
 static int make_table(struct hashing *h, size_t table, size_t rows)
 {
     const inlay_ngram_spec *spec = &h->file.spec;
@@ -190,7 +190,7 @@ static int load_table(struct hashing *h, size_t i, size_t rows, const char *path
     return DONE;
 }
 
-/* Finds the tables that the columns use. Files are assigned in order. */
+/* Makes or loads the tables that the columns use. Files are assigned to these tables in order. */
 static int prepare_tables(struct hashing *h)
 {
     const struct ngram_options *options = &h->options;
@@ -235,7 +235,7 @@ static int forward(struct hashing *h)
     inlay_fault fault = {0};
     inlay_file_read read = {0};
     if (of_model && h->model.count == 1) {
-        /* Rows on disk are requested together, which needs their ids. */
+        /* Rows on disk are requested all at once, which takes their ids. */
         TRY(make_row_ids(h));
         model_read_begin(h->model.file, h->model.tables, h->row_ids.elements, h->tokens * columns, &read);
     }
@@ -254,7 +254,7 @@ static int run(struct hashing *h)
     TRY(threads_start(options->threads, &h->executor));
     if (options->rows != ROWS_NONE)
         TRY(prepare_tables(h));
-    /* After reading all inputs but before the work, to report unwritable outputs early. */
+    /* Open outputs after all inputs are read, but before the work, to report unwritable outputs early. */
     h->outputs.force = options->force;
     TRY(outputs_open(&h->outputs, options->out, NULL));
     TRY(options->rows == ROWS_NONE ? make_row_ids(h) : forward(h));

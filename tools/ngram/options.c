@@ -16,8 +16,8 @@
 static const char usage[] = "Usage: inlay ngram --spec FILE.json | --model FILE|DIR --ids IDS [option ...]\n"
                             "\n"
                             "Hashes the n-grams that end at each token to table rows, one per column of the\n"
-                            "spec. Prints row ids, one line per token, or with --table the rows. With --out\n"
-                            "they are written to a file instead.\n"
+                            "spec. Prints row ids, one line per token, or with --table the rows. With --out,\n"
+                            "the result is written to a file instead.\n"
                             "\n";
 
 static int parse_input(const struct option_rule *rule, void *target, const char *text)
@@ -69,13 +69,13 @@ static int parse_table(const struct option_rule *rule, void *target, const char 
 
 static const struct option_rule rules[] = {
     {"spec", "FILE.json", OPTION_TEXT, FIELD(spec),
-     .help = "the fields of inlay_ngram_spec by name, as in examples/ngram; - for stdin", .heading = "Spec:\n"},
+     .help = "JSON with the fields of inlay_ngram_spec, as in examples/ngram; - for stdin", .heading = "Spec:\n"},
     {"model", "FILE|DIR", OPTION_TEXT, FIELD(spec),
-     .help = "a model with n-grams as found by inlay model: Qwen4Exp or Engram"},
+     .help = "a model with n-grams, see inlay model: Qwen4Exp or Engram"},
     {"layer", "N", OPTION_INTEGER, FIELD(layer), 0, INT32_MAX,
      .help = "the layer with the n-grams (default: the only one)"},
     {"token-map", "FILE.npy", OPTION_TEXT, FIELD(token_map),
-     .help = "a number per id, int32, uint32 or int64 [vocab], if not in the spec"},
+     .help = "token map to use instead of the spec's: a number per id, int32, uint32 or int64 [vocab]"},
     {"columns", "FIRST:END", OPTION_PARSED, .parse = parse_column,
      .help = "columns FIRST to END - 1, e.g. of one layer (default: all)"},
 
@@ -84,8 +84,9 @@ static const struct option_rule rules[] = {
     {"ids-file", "FILE", OPTION_PARSED, .min = 1, .parse = parse_input,
      .help = "a file of ids: text, or integers in a .npy file; - for stdin"},
     {"history", "\"3 4\"", OPTION_PARSED, .parse = parse_history,
-     .help = "ids before a sequence, oldest first: one fewer than the longest n-gram, or fewer at the start of a text. "
-             "Once per sequence, or not at all"},
+     .help =
+         "ids before a sequence, oldest first: one fewer than the longest n-gram has, or even fewer at the start of "
+         "a text. Give it once per sequence, or not at all"},
 
     {"table", "random|model|FILE.npy", OPTION_PARSED, .parse = parse_table,
      .help = "FILE.npy: a table [rows, dim]; give one per table that the columns use, in order. random: all tables are "
@@ -101,11 +102,11 @@ static const struct option_rule rules[] = {
      .help = "keep the rows of a token separate (default), or add them"},
 
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
-     .help = "write int64 [tokens, columns] of row ids, or rows [tokens, columns, dim] or [tokens, dim]; - is stdout",
+     .help = "write int64 row ids [tokens, columns], rows [tokens, columns, dim] or sums [tokens, dim]; - is stdout",
      .heading = "\nOutput:\n"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .names = TYPES,
-     .help = "type of the written rows (default: float32); bfloat16 as '<u2'"},
+     .help = "type of the written rows (default: float32); bfloat16 is written as '<u2'"},
     {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, MAX_THREADS, .help = "threads (default: 1)"},
     {.name = NULL},
 };

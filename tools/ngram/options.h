@@ -12,12 +12,12 @@
 
 #include "inputs/numbers.h"
 
-/** Arguments of repeatable options. Each option has its own count. */
+/** The i-th arguments of repeatable options, in any combination. Each option has a separate count. */
 struct ngram_arguments {
-    const char *ids; /**< of a sequence, or a file of ids */
+    const char *ids; /**< ids of a sequence, or a file of ids */
     bool is_file;
     const char *history; /**< ids before the sequence */
-    const char *table;   /**< a file of rows; or, alone, "random" or "model" */
+    const char *table;   /**< a file of rows; "random" or "model" if the option is given once */
 };
 
 /** The source of rows. ROWS_NONE: the result is row ids. */
@@ -27,12 +27,12 @@ enum ngram_rows { ROWS_NONE, ROWS_RANDOM, ROWS_OF_FILES, ROWS_OF_MODEL };
 struct ngram_options {
     const char *spec; /**< a JSON file, or a model with a spec */
     bool is_model;
-    int64_t layer;         /**< of a model; -1: the only one */
+    int64_t layer;         /**< layer of a model; -1: the only one */
     const char *token_map; /**< null: from the spec */
     struct ngram_arguments *given;
     size_t sequences;
     size_t histories; /**< one per sequence, or 0 */
-    bool reads_stdin; /**< for the ids of a sequence */
+    bool reads_stdin; /**< ids of a sequence are read from standard input */
     int64_t first_column;
     int64_t end_column; /**< 0: all columns from the first one */
 

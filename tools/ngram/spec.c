@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads specs. The whole text is first checked as JSON; a value is then a reader positioned at it. Keys are read in a
- * fixed order, those that limit others first. Every number is checked here, since the library's status doesn't identify
- * the invalid one.
+ * Reads specs. The whole text is first checked to be JSON. A struct value then refers to a value by a JSON reader
+ * positioned at it. Keys are read in a fixed order: first those that limit the values of others. Every number is
+ * checked here, since the library's status doesn't identify an invalid number.
  */
 #include "ngram/spec.h"
 
@@ -19,16 +19,16 @@
 /* A value in a file. */
 struct value {
     const char *path;
-    char name[64]; /* in messages, e.g. columns[3].modulus */
+    char name[64]; /* name in messages, e.g. columns[3].modulus */
     bool required;
-    int64_t min, max;       /* of an integer, or of an array's integers */
+    int64_t min, max;       /* range of an integer, or of the integers in an array */
     struct inlay_json json; /* a reader positioned at the value; all zero if absent */
 };
 
 /* Reads a value into `place` [bytes]. */
 typedef int take_value(struct value value, struct ngram_spec *spec, void *place, size_t bytes);
 
-/* Keeps memory until the spec is no longer used. */
+/* Makes the spec own the memory, and returns the memory. */
 static void *keep(struct ngram_spec *spec, void *memory)
 {
     if (spec->memory_count == sizeof spec->memory / sizeof *spec->memory)
@@ -123,7 +123,7 @@ static int take_elements(struct value array, struct ngram_spec *spec, take_value
     return DONE;
 }
 
-/* Reads an array of [min, max] elements into memory that lives as long as the spec; null if absent. */
+/* Reads an array of `min` to `max` elements into memory that the spec owns. Sets null if the array is absent. */
 static int take_array(struct value array, size_t min, size_t max, struct ngram_spec *spec, take_value *take,
                       size_t bytes, void **out, size_t *n)
 {
@@ -165,7 +165,7 @@ static int take_token_map(struct value value, struct ngram_spec *spec)
 
 /* ---- Objects ---------------------------------------------------------------------------------------------------- */
 
-/* Reports that an object has "no" key of that name, or "a second" one. */
+/* Reports that an object has an unknown or repeated key; `number` is "no" or "a second", for the message. */
 static int refuse_key(struct value object, const char *number, struct inlay_text name)
 {
     char meaning[2048] = ""; /* messages are shorter */
@@ -175,7 +175,8 @@ static int refuse_key(struct value object, const char *number, struct inlay_text
     return failed("%s: %s has %s key %s", shown(object.path), object.name, number, shown(meaning));
 }
 
-/* Checks that a value is an object that has only these keys, a null-terminated list, and each at most once. */
+/* Checks that a value is an object, that all its keys are in the null-terminated list `keys`, and that no key is
+   repeated. */
 static int check_keys(struct value object, const char *const *keys)
 {
     struct inlay_json json = object.json;
@@ -197,7 +198,7 @@ static int check_keys(struct value object, const char *const *keys)
 
 enum { OPTIONAL, REQUIRED };
 
-/* Returns the value of a key of an object. Integers, also in an array, must be in [min, max]. */
+/* Returns the value of a key of an object. If it is an integer or an array of integers, these must be in [min, max]. */
 static struct value value_of(struct value object, const char *key, bool required, int64_t min, int64_t max)
 {
     struct value value = {.path = object.path, .required = required, .min = min, .max = max};

@@ -14,9 +14,9 @@
 /** A spec and the arrays that it points to. All zero before it is read. */
 struct ngram_spec {
     inlay_ngram_spec spec;
-    bool map_required; /**< a token map is required but isn't in the file */
+    bool map_required; /**< the spec requires a token map that isn't in the file */
     size_t tables;     /**< 1 + the largest table index of a column */
-    void *memory[8];   /**< [memory_count] owned: arrays, and the files they come from */
+    void *memory[8];   /**< [memory_count] owned memory: arrays, and files that contain arrays */
     size_t memory_count;
 };
 

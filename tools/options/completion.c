@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completes words from the option tables. The values of an option come from its help text.
+ * Completes words from the option tables. The values of an option come from the argument in its help.
  */
 #include "options/completion.h"
 
@@ -16,8 +16,8 @@ void completion_offer(const struct cursor *cursor, const char *word, size_t size
         printf("%.*s%.*s\t%s\n", (int)cursor->kept, cursor->word, (int)size, word, meaning);
 }
 
-/* Offers the values of an argument like "fixed|random|learned:FILE.npy": lowercase letters and digits are literal, FILE
-   and LIST are files, and other capitals have no completion. */
+/* Offers the values of an argument like "fixed|random|learned:FILE.npy". Lowercase letters and digits are literal. FILE
+   and LIST are completed as files. Other capitals are not completed. */
 static void offer_argument(const struct cursor *cursor, const char *argument)
 {
     const char *typed = cursor->word + cursor->kept;
@@ -50,7 +50,7 @@ static void offer_options(const struct cursor *cursor, const struct option_rule 
     completion_offer(cursor, "--help", strlen("--help"), "print help");
 }
 
-/* Returns the option with a value that the first `size` bytes of a word name, or null. */
+/* Returns the option that is named by the first `size` bytes of a word and takes a value, or null. */
 static const struct option_rule *find_valued(const struct option_rule *rule, const char *word, size_t size)
 {
     for (; rule->name != NULL; rule++) {

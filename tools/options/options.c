@@ -17,17 +17,17 @@
 #include "text/names.h"
 #include "text/nearest.h"
 
-/* getopt_long returns FIRST plus the index of a rule, above every short option. */
+/* For a long option, getopt_long returns FIRST plus the index of its rule. FIRST is above every short option. */
 enum { FIRST = 256 };
 
 enum { LINE_WIDTH = 79, INDENT = 23, TEXT_BYTES = 1024 };
 
-/* Lists of up to this many names are shown in full; otherwise the nearest names. */
+/* Messages show lists of up to this many names in full. Of longer lists, they show the nearest names. */
 enum { MAX_LISTED = 8 };
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-/* Writes all names of an OPTION_NAME: "a, b and c" with the separators ", " and " and ". */
+/* Writes all names of an OPTION_NAME, e.g. "a, b and c": `last` precedes the last name, `separator` the others. */
 static void join_names(const struct option_rule *rule, const char *separator, const char *last, char text[TEXT_BYTES])
 {
     for (int value = (int)rule->min; enum_name(rule->names, value) != NULL; value++) {
@@ -62,7 +62,7 @@ static int take_name(const struct option_rule *rule, const char *text, unsigned 
 
 /* ---- Help ------------------------------------------------------------------------------------------------------- */
 
-/* Prints words from INDENT to LINE_WIDTH; `used` characters of the first line are taken. */
+/* Prints text in the columns from INDENT to LINE_WIDTH. `used` characters of the first line are already printed. */
 static void print_wrapped(const char *text, size_t used)
 {
     if (used >= INDENT) {
@@ -181,7 +181,7 @@ static int bad_option(const struct option_rule *rules, int option, char **argv)
 static int take_options(struct command_line *line, int argc, char **argv, const struct option *known, void *options)
 {
     int option;
-    /* '+' stops at the first argument that isn't an option, ':' makes a missing value differ from an unknown option. */
+    /* '+': stop at the first argument that isn't an option. ':': return ':' for a missing value, not '?'. */
     while ((option = getopt_long(argc, argv, "+:h", known, NULL)) != -1) {
         if (option == 'h') {
             print_help(line);

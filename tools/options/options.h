@@ -22,7 +22,7 @@ struct refusal {
     const char *why;        /**< the message; a %s, if any, is the option's name */
 };
 
-/** Returns a `with` that rejects the options if a condition holds. */
+/** Returns a value for `with` that rejects the options if the condition holds. */
 static inline const char *when(bool holds)
 {
     return holds ? "" : NULL;

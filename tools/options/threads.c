@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs an executor's threads. The build defines INLAY_TOOL_PTHREADPOOL. The adapter is the one in examples/.
+ * Runs an executor's threads with pthreadpool, through the adapter in examples/. Builds with pthreadpool define
+ * INLAY_TOOL_PTHREADPOOL.
  */
 #include "options/threads.h"
 
@@ -25,8 +26,8 @@ static void *pass(void *gate)
     return NULL;
 }
 
-/* Returns true if n threads can run at the same time. pthreadpool doesn't check that its threads have started, and
-   would wait forever for a missing one. */
+/* Returns true if n threads can run at the same time. pthreadpool doesn't check that its threads have started. It would
+   wait forever for a thread that has not. */
 static bool can_start(size_t n)
 {
     static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

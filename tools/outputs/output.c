@@ -67,7 +67,8 @@ static int cannot_write(const struct output *output)
     return failed("cannot write %s: %s", name_of(output), strerror(errno));
 }
 
-/* Resolves symbolic links, to replace the file and not a link to it. For a new file, only the directory is resolved. */
+/* Resolves symbolic links, so that a file is replaced and not a link to it. For a new file, resolves only the
+   directory. */
 static int find_target(struct output *output, bool exists)
 {
     const char *slash = strrchr(output->path, '/'), *name = slash != NULL ? slash + 1 : output->path;
@@ -83,7 +84,7 @@ static int find_target(struct output *output, bool exists)
     return size < PATH_BYTES ? DONE : cannot_write(output);
 }
 
-/* Rejects a target that is an input of this run, isn't a regular file, or exists and `force` is false. */
+/* Rejects a target that isn't a regular file or is an input of this run, and without `force` any target that exists. */
 static int check_target(const struct output *output, bool force)
 {
     struct stat status;
@@ -99,7 +100,7 @@ static int check_target(const struct output *output, bool force)
     return force ? DONE : failed("cannot write %s: it already exists; use --force to replace it", name_of(output));
 }
 
-/* Opens a pipe, a device or the like. */
+/* Opens a file that isn't a regular one, e.g. a pipe or a device. */
 static int open_directly(struct output *output)
 {
     const int file = open(output->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -107,14 +108,14 @@ static int open_directly(struct output *output)
     return output->stream != NULL ? DONE : cannot_write(output);
 }
 
-/* Creates target.<process>.<attempt>. It must be new: an existing file of that name belongs to someone else. */
+/* Creates a file target.<process>.<attempt>. Skips names of existing files, which belong to others. */
 static int create_temporary(struct output *output)
 {
     sigset_t set, before;
     sigemptyset(&set);
     for (size_t i = 0; i < CAUGHT; i++)
         sigaddset(&set, caught[i]);
-    sigprocmask(SIG_BLOCK, &set, &before); /* no signal may arrive between creating the file and recording it */
+    sigprocmask(SIG_BLOCK, &set, &before); /* block signals until the new file is recorded */
     int file, attempt = 0;
     do {
         snprintf(output->temporary, TEMPORARY_BYTES, "%s.%ld.%d", output->target, (long)getpid(), attempt);
@@ -132,7 +133,7 @@ static int open_output(const struct outputs *outputs, struct output *output, con
     output->option = option;
     struct stat status;
     errno = ENAMETOOLONG;
-    if (snprintf(output->path, PATH_BYTES, "%s", path) >= PATH_BYTES) /* the truncated path names another file */
+    if (snprintf(output->path, PATH_BYTES, "%s", path) >= PATH_BYTES) /* a truncated path would name another file */
         return cannot_write(output);
     const bool exists = stat(path, &status) == 0, regular = exists && S_ISREG(status.st_mode);
     if (strcmp(path, "-") == 0 || (regular && is_stdout(&status))) {
@@ -153,7 +154,8 @@ static int open_output(const struct outputs *outputs, struct output *output, con
     return DONE;
 }
 
-/* Returns true if two outputs would write to the same file or pipe. Both may go to a device such as /dev/null. */
+/* Returns true if two outputs would write to the same file or pipe. Two outputs may write to the same device, e.g.
+   /dev/null. */
 static bool same_output(const struct output *one, const struct output *other)
 {
     if (*one->target != '\0' || *other->target != '\0')
@@ -207,7 +209,7 @@ int output_seek(struct output *output, uint64_t offset)
 
 int output_npy_header(struct output *output, enum npy_element element, const size_t *shape, size_t rank)
 {
-    /* '<' is the host's byte order: big-endian hosts are rejected at build time. */
+    /* '<' is little-endian, like the host: big-endian hosts are rejected at build time. */
     char header[NPY_FORMAT_BYTES];
     return output_write(output, header, inlay_npy_format(inlay_npy_type(element)->name, shape, rank, header));
 }
@@ -218,7 +220,7 @@ static int complete(struct output *output)
     if (output->stream == NULL)
         return DONE;
     bool arrived = fflush(output->stream) == 0 && !ferror(output->stream);
-    /* Some file systems report a full disk or quota only here, and the old file must survive that. */
+    /* Some file systems report a full disk or quota only here. The old file must not be replaced before. */
     if (arrived && output->unfinished)
         arrived = fsync(fileno(output->stream)) == 0;
     if (arrived && output->stream != stdout) {
@@ -238,7 +240,7 @@ static int place(struct output *output, bool force)
         return check_target(output, false);
     if (placed)
         unlink(output->temporary);
-    else /* replaces a file, or the file system has no hard links */
+    else /* replace a file, or the file system has no hard links */
         placed = rename(output->temporary, output->target) == 0;
     output->unfinished = !placed;
     return placed ? DONE : cannot_write(output);

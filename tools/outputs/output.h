@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output files. Each is written to a temporary file next to its target and renamed when it is complete, so a failed or
- * interrupted run leaves the old file. An existing file is replaced only with --force, and an input (inputs/opened.h)
- * is never replaced. "-", pipes and devices are written directly; a terminal is refused.
+ * Output files. Each is written to a temporary file next to its target, which is renamed when it is complete. So a
+ * failed or interrupted run keeps the old file. An existing file is replaced only with --force. An input
+ * (inputs/opened.h) is never replaced. "-", pipes and devices are written directly; a terminal is refused.
  */
 #pragma once
 
@@ -11,32 +11,32 @@
 
 #include "formats/npy.h"
 
-/** Sizes of the longest path for a system call, and of a temporary name made from it. */
+/** Sizes of buffers for the longest path of a system call, and for the name of its temporary file. */
 enum { PATH_BYTES = 4096, TEMPORARY_BYTES = PATH_BYTES + 40 };
 
 /** An output in progress; all zero if there is none. */
 struct output {
     FILE *stream;
-    const char *option;              /**< that names it */
+    const char *option;              /**< the option that names the output, for messages */
     char path[PATH_BYTES];           /**< as the user wrote it */
     char target[PATH_BYTES];         /**< its real path; empty if it is written directly */
-    char temporary[TEMPORARY_BYTES]; /**< until the file is complete */
-    bool unfinished;                 /**< the temporary file exists */
+    char temporary[TEMPORARY_BYTES]; /**< path of the temporary file */
+    bool unfinished;                 /**< the temporary file exists and must be removed on failure */
 };
 
 enum { OUTPUTS = 4 };
 
-/** The outputs of a run, all zero at first. They live until the process ends: exit() and signals remove the temporary
-    files of those that are not committed. */
+/** The outputs of a run, all zero at first. They must exist until the process ends: at exit() and on signals, temporary
+    files that were not committed are removed. */
 struct outputs {
     union {
         struct {
-            struct output scales; /**< next to `out`, like zeros; both are moved first */
+            struct output scales; /**< scales and zeros are files next to `out`, moved before it */
             struct output zeros;
             struct output out;
             struct output plot;
         };
-        struct output all[OUTPUTS]; /**< in the order in which they are moved */
+        struct output all[OUTPUTS]; /**< in the order of the moves */
     };
     bool force; /**< replace existing files */
 };
@@ -44,15 +44,15 @@ struct outputs {
 /** The help text of --force. */
 extern const char output_force_help[];
 
-/** Opens the files of --out and --plot; null paths are skipped. All inputs must be noted before. Rejects existing files
-    without --force, and two names of the same file. */
+/** Opens the files of --out and --plot; null paths are skipped. All inputs must be noted before (inputs/opened.h).
+    Rejects existing files unless --force is given, and rejects two paths to the same file. */
 int outputs_open(struct outputs *outputs, const char *out, const char *plot);
 
-/** Opens one more file, such as `scales`. `option` is the option to name in messages. */
+/** Opens one more file, such as `scales`. Messages name it by `option`. */
 int outputs_add(struct outputs *outputs, struct output *output, const char *option, const char *path);
 
-/** Moves all files to their targets, once all are complete and may be replaced. If a move fails, the remaining ones are
-    skipped. */
+/** Moves all files to their targets, after checking that all are complete and may replace their targets. If a move
+    fails, the later ones are skipped. */
 int outputs_commit(struct outputs *outputs);
 
 /** Returns FAILED, with a message, if an earlier write failed. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tensor that a command computes as a whole: its memory and its destination.
+ * A tensor that a command computes as a whole. It is allocated here, then written or printed.
  */
 #pragma once
 
@@ -18,5 +18,5 @@ struct result {
 /** Allocates the elements, all zero. Messages call them `what`. */
 void result_allocate(struct result *result, const char *what);
 
-/** Writes the tensor as a .npy file. If no output is open, prints it; its type must then be an output type. */
+/** Writes the tensor as a .npy file. If no output is open, prints the tensor; its type must then be an output type. */
 int result_deliver(const struct result *result, struct output *output);

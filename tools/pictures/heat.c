@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layout, averages and colors of a heat map. Sums are doubles, which 2^31 float32 values of the same sign can't
- * overflow. A non-finite value makes its sum non-finite.
+ * Layout, averages and colors of a heat map. Sums are doubles: even 2^31 float32 values of the same sign can't overflow
+ * them. A sum is non-finite if any of its values is.
  */
 #include "pictures/heat.h"
 
@@ -9,7 +9,8 @@
 
 #include "text/message.h"
 
-/* Pixels of all panels together. Larger matrices are averaged down to SHRINK; cells grow up to GROW. */
+/* Pixels of all panels together. Larger matrices are averaged until they fit in SHRINK. Cells of smaller matrices are
+   enlarged, up to GROW in total. */
 enum { SHRINK_WIDTH = 1400, SHRINK_HEIGHT = 1000, GROW_WIDTH = 1100, GROW_HEIGHT = 700 };
 
 enum { MAX_CELL_WIDTH = 72, MAX_CELL_HEIGHT = 40, MAX_ACROSS = 4 };
@@ -19,7 +20,8 @@ static size_t divide_up(size_t a, size_t b)
     return a / b + (a % b != 0);
 }
 
-/* Returns 1 or an even number, to mix interleaved sines and cosines equally in all cells. */
+/* Returns the number of columns per cell: 1 or an even number, so that interleaved sines and cosines are mixed equally
+   in all cells. */
 static size_t column_step_for(size_t columns, size_t max)
 {
     size_t step = divide_up(columns, max);
@@ -54,7 +56,8 @@ static double area_of(const struct heat *heat)
 
 void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bool labeled)
 {
-    /* Choose the layout with the largest cells; among equals, the one with fewer panels side by side. */
+    /* Choose the layout with the largest panels. If several are equally large, choose the one with the fewest panels
+       side by side. */
     *heat = arrange(panels, 1, rows, columns, labeled);
     for (size_t across = 2; across <= panels && across <= MAX_ACROSS; across++) {
         struct heat other = arrange(panels, across, rows, columns, labeled);
@@ -73,7 +76,7 @@ void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const flo
     }
 }
 
-/* Returns how many of `size` values are in cell `i`, at `step` values per cell. */
+/* Returns the number of values in cell `i` if `size` values are split into cells of `step` values. */
 static size_t cell_size(size_t size, size_t step, size_t i)
 {
     return size - i * step < step ? size - i * step : step;
@@ -89,9 +92,9 @@ double heat_mean(const struct heat *heat, size_t panel, size_t cell_row, size_t 
 /* ---- Colors ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Anchors of the two color maps, designed in CIE LCh to make lightness linear in the value. Lightness is what eyes and
- * gray printers rank by. Diverging: L* 30 at both ends, 96 in the middle; sequential: L* 16 to 94. Colors between
- * anchors are interpolated in sRGB.
+ * Anchors of the two color maps. They were designed in CIE LCh to make lightness linear in the value, because eyes and
+ * gray printers rank colors by lightness. Diverging: L* 30 at both ends, 96 in the middle; sequential: L* 16 to 94.
+ * Colors between anchors are interpolated in sRGB.
  */
 static const unsigned char diverging[][3] = {
     {0, 70, 138},    {3, 111, 203},  {90, 154, 242}, {169, 198, 251}, {243, 243, 243},
@@ -117,7 +120,7 @@ void heat_choose_colors(struct heat *heat)
     if (low > high)
         low = high = 0;
     heat->diverging = low < 0 && high > 0;
-    /* A constant still needs two ends. Means that differ by less than this differ only by rounding. */
+    /* A constant matrix still needs two different ends. Means that differ by less than this differ only by rounding. */
     double largest = fmax(fabs(low), fabs(high));
     double margin = high - low <= largest * 0x1p-24 ? fmax(largest / 2, 1) : 0;
     heat->low = heat->diverging ? -largest : low - margin;
@@ -145,7 +148,7 @@ uint32_t heat_color(const struct heat *heat, double value)
 
 uint32_t heat_ink_on(uint32_t color)
 {
-    /* Rec. 709 weights, on the encoded values: close enough to choose between two. */
+    /* Rec. 709 weights, applied to the encoded values: accurate enough to choose between black and white. */
     double luma = 0.2126 * (color >> 16) + 0.7152 * (color >> 8 & 0xff) + 0.0722 * (color & 0xff);
     return luma > 140 ? 0x000000 : 0xffffff;
 }

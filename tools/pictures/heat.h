@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Matrices reduced for a picture: one panel per matrix, made of cells. Each cell is the mean of a block of values, and
- * has a color. Values are added row by row as they are computed, so the whole matrix need not be in memory. This part
- * must not draw.
+ * Matrices reduced for a picture. Each matrix becomes a panel of cells. A cell has the mean of a block of values, and a
+ * color. Values are added row by row as they are computed, so the whole matrix need not be in memory. This part must
+ * not draw.
  */
 #pragma once
 
@@ -29,12 +29,12 @@ struct heat {
     size_t cell_columns;
     int cell_width; /**< pixels */
     int cell_height;
-    double *sums; /**< [panels, cell_rows, cell_columns]; not finite if any value isn't */
+    double *sums; /**< [panels, cell_rows, cell_columns]; a sum is not finite if any of its values isn't */
 
-    /* Set with the colors. */
-    double low; /**< the values at their ends */
+    /* Set by heat_choose_colors(). */
+    double low; /**< the values at the ends of the color map */
     double high;
-    bool diverging; /**< the middle is 0 */
+    bool diverging; /**< the middle of the color map is 0 */
     bool gaps;      /**< some means aren't finite */
 };
 
@@ -45,13 +45,13 @@ void heat_init(struct heat *heat, size_t panels, size_t rows, size_t columns, bo
 /** Adds rows [first, first + n) of one matrix, values [n, columns]. */
 void heat_add(struct heat *heat, size_t panel, size_t first, size_t n, const float *values);
 
-/** Returns the mean of a cell, once all its rows have been added. */
+/** Returns the mean of a cell. All its rows must have been added. */
 double heat_mean(const struct heat *heat, size_t panel, size_t cell_row, size_t cell_column);
 
-/** Chooses the color map, once all rows have been added: diverging from 0 if means of both signs occur. */
+/** Chooses the color map: diverging from 0 if means of both signs occur. All rows must have been added. */
 void heat_choose_colors(struct heat *heat);
 
-/** Returns the color of a value, clamped to the ends. */
+/** Returns the color of a value. Values outside [low, high] get the colors of the ends. */
 uint32_t heat_color(const struct heat *heat, double value);
 
 /** Returns black or white, whichever is more readable on a color. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Draws plots with cairo. Everything is first drawn on an unbounded recording surface, because the size of the picture
- * depends on its text. cairo keeps its first error in the context and then ignores further calls, so one check at the
- * end is enough.
+ * Draws plots with cairo. The size of a picture depends on its text, so everything is first drawn on an unbounded
+ * recording surface. cairo stores its first error in the context and ignores all later calls, so one check at the end
+ * is enough.
  */
 #include "pictures/plot.h"
 
@@ -16,16 +16,18 @@
 
 enum { INK = 0x202020, INK_SOFT = 0x6a6a6a };
 
-/* Pixels. LINE is the line height, MARGIN surrounds the picture, HEAD is for title and subtitle. */
+/* Sizes in pixels. LINE is the line height, MARGIN surrounds the picture, HEAD is the height of title and subtitle. */
 enum { FONT_SIZE = 12, TITLE_SIZE = 14, LINE = 18, MARGIN = 16, PANEL_GAP = 24, HEAD = 2 * LINE + 10 };
 
-/* Ticks, the gap to their labels, and the minimum distance of labels, unless every row or column has one. */
+/* Length of a tick, gap between tick and label, and minimum distances of row and column labels. The minimum doesn't
+   apply if every row or column has a label. */
 enum { TICK = 4, TICK_GAP = 4, ROW_GAP = 30, COLUMN_GAP = 20 };
 
-/* The color bar: at least MIN_BAR high, for readable ticks, with about one label per BAR_TICK_GAP. */
+/* The color bar. It is at least MIN_BAR high, to keep labels readable, and has a label about every BAR_TICK_GAP
+   pixels. */
 enum { BAR_WIDTH = 18, MIN_BAR = 120, BAR_TICK_GAP = 40, BAR_LABELS = 12 };
 
-/* Minimum size of cells that show their value. */
+/* Cells of at least this size show their values. */
 enum { NUMBER_WIDTH = 50, NUMBER_HEIGHT = 18 };
 
 enum { LABEL_BYTES = 48 };
@@ -35,10 +37,10 @@ struct frame {
     cairo_t *cr;
     const struct plot *plot;
     const struct heat *heat;
-    double gutter; /* width to the left of a heat map */
+    double gutter; /* width of the space left of a heat map */
     double width;  /* of a heat map */
     double height;
-    double panel_height; /* with title and axis */
+    double panel_height; /* height of a panel with title and axis */
 };
 
 /* ---- Text and rectangles ---------------------------------------------------------------------------------------- */
@@ -62,7 +64,7 @@ static double text_width(cairo_t *cr, const char *text)
     return extents.x_advance;
 }
 
-/* Draws text with digits centered on y; `part` of its width is left of x. */
+/* Draws text. Its digits are vertically centered on y. The fraction `part` of its width is left of x. */
 static void draw_text(cairo_t *cr, double x, double y, double part, const char *text, uint32_t color)
 {
     set_color(cr, color);
@@ -72,17 +74,17 @@ static void draw_text(cairo_t *cr, double x, double y, double part, const char *
 
 /* ---- Axes ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the smallest 1, 2 or 5 times a power of ten that is at least `min`. */
+/* Returns the smallest number that is at least `min` and is 1, 2 or 5 times a power of ten. */
 static double nice_step(double min)
 {
     double power = pow(10, floor(log10(min)));
-    /* With this tolerance, 0.1 + 0.2 counts as 0.3. */
+    /* The factor is a tolerance: with it, 0.1 + 0.2 counts as 0.3. */
     double part = min / power * (1 - 1e-9);
     return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
 }
 
-/* Returns the step between labels, with `unit` pixels per unit: 1 if that leaves `min` pixels for each, otherwise a
-   step of at least `room` pixels. */
+/* Returns the step between labels, in rows or columns of `unit` pixels. It is 1 if that leaves `min` pixels per label,
+   otherwise at least `room` pixels. */
 static int64_t tick_step(double unit, double min, double room)
 {
     return unit >= min ? 1 : (int64_t)nice_step(fmax(room / unit, 1));
@@ -163,7 +165,7 @@ static void draw_cells(const struct frame *frame, size_t panel, double x, double
     cairo_surface_destroy(cells);
 }
 
-/* Writes the value into each cell, if there is room. */
+/* Writes each cell's value into the cell, if cells are large enough. */
 static void draw_numbers(const struct frame *frame, size_t panel, double x, double y)
 {
     const struct heat *heat = frame->heat;
@@ -220,7 +222,7 @@ static void draw_bar_ticks(const struct frame *frame, double x, double y, double
     /* All labels have as many decimals as the step. */
     bool plain = step >= 1e-5 && fmax(fabs(heat->low), fabs(heat->high)) < 1e6;
     int decimals = step < 1 ? (int)ceil(-log10(step)) : 0;
-    /* Multiples of the step instead of sums give an exact 0. */
+    /* Multiplying the step, instead of adding it up, gives an exact 0. */
     for (double i = ceil(heat->low / step); i * step <= heat->high + span * 1e-9; i++) {
         double at = y + round((heat->high - i * step) / span * (height - 1));
         char text[LABEL_BYTES];

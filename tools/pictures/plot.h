@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heat maps as PNG files: panels with titles, axes and a color bar. The subcommands fill a heat and name its rows.
- * plot.c draws with cairo; without cairo the build uses plot_none.c.
+ * Heat maps as PNG files: panels with titles, axes and a color bar. A subcommand fills a struct heat and names its
+ * rows. plot.c draws it with cairo. Builds without cairo use plot_none.c.
  */
 #pragma once
 
@@ -13,13 +13,14 @@
 #include "text/message.h"
 
 struct plot {
-    struct heat *heat; /**< colors not chosen yet */
+    struct heat *heat; /**< filled; plot_write() chooses its colors */
     const char *title;
     const char *subtitle;
     const char *row_name;           /**< e.g. "position" */
     int64_t first_row;              /**< number of the first row of every panel */
     const char *const *panel_names; /**< [panels]; null: "sequence 0", ... */
-    /** Returns the label of a row in printable UTF-8, valid until the next call. Null: rows are numbered. */
+    /** Returns the label of a row in printable UTF-8, valid until the next call. If label is null, rows are
+       numbered. */
     const char *(*label)(const void *context, size_t panel, size_t row);
     const void *context;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The checks of `inlay selftest`. A check computes results with the library and passes their bytes to its trial, which
- * hashes them. The hash must be the same on every ISA, under every condition and on every machine. A check reports
- * other errors with trial_fault().
+ * hashes them. The hash must be the same on every machine, on every ISA, and under every condition (process.c lists
+ * them). A check reports other errors with trial_fault().
  */
 #pragma once
 
@@ -17,15 +17,15 @@ enum { TRIAL_FAULT_BYTES = 160, CHECK_NAME_BYTES = 64 };
 
 /** One run of a check under one condition. */
 struct trial {
-    uint64_t hash;                  /**< of the bytes so far */
-    const inlay_executor *executor; /**< for every call that takes one; null: calls aren't split */
-    inlay_stores stores;            /**< for every layer */
+    uint64_t hash;                  /**< hash of the bytes so far */
+    const inlay_executor *executor; /**< executor for all calls; null: calls aren't split */
+    inlay_stores stores;            /**< stores of all layers */
     size_t shift;                   /**< offset of arrays from their alignment, in bytes */
     char fault[TRIAL_FAULT_BYTES];  /**< the error; empty: none */
 };
 
-/** Begins a trial; the caller may then set executor, stores and shift. Ends the previous trial: all arrays and handles
-    of a trial are in one arena, which this empties. */
+/** Begins a trial. The caller may then set executor, stores and shift. This ends the previous trial: it empties the
+    arena, which has all arrays and handles of a trial. */
 struct trial trial_begin(void);
 
 /** Allocates handles from the arena. They need not be destroyed. */
@@ -47,16 +47,16 @@ void *trial_noise(struct trial *trial, size_t size, uint64_t seed);
 /** Returns the next number of a generator (splitmix64). */
 uint64_t next_random(uint64_t *state);
 
-/** Returns an array of n ids of a type, at any address, each in [low, low + count), that depend only on *state. */
+/** Returns an array of n ids of a type, at any address. The ids are in [low, low + count) and depend only on *state. */
 void *trial_ids(struct trial *trial, inlay_id_type type, size_t n, int64_t low, uint64_t count, uint64_t *state);
 
 /** Returns a view of a random table of any type, with scales and zero points if the type has them. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed);
 
-/** Adds data [size] to the hash, 64-bit FNV-1a. It depends on every bit and on their order. */
+/** Adds data [size] to the hash, 64-bit FNV-1a, which depends on every bit and on the order of the bytes. */
 void trial_bytes(struct trial *trial, const void *data, size_t size);
 
-/** Adds rows [n, dim] of an output type to the hash, with all NaNs made equal, and all bytes between the rows. */
+/** Adds rows [n, dim] of an output type to the hash, with all NaNs made equal. Also adds all bytes between the rows. */
 void trial_rows(struct trial *trial, const void *rows, size_t n, size_t dim, size_t stride_bytes,
                 inlay_element_type type);
 
@@ -69,21 +69,21 @@ void trial_ok(struct trial *trial, const char *call, inlay_status status);
 /** Returns a sinusoid. If it can't be made, reports an error and returns null. */
 inlay_sinusoid *trial_sinusoid(struct trial *trial, const inlay_sinusoid_spec *spec);
 
-/** Makes a layer and adds its output of `rows` rows for a batch to the hash. */
+/** Makes a layer, runs it on a batch, and adds the output, which has `rows` rows, to the hash. */
 void trial_forward(struct trial *trial, const inlay_layer_spec *spec, const inlay_batch *batch, size_t rows);
 
-/** Returns true if rows of a type can have `dim` columns, i.e. whole blocks and groups. */
+/** Returns true if rows of a type can have `dim` columns: a whole number of blocks and groups. */
 bool has_dim(inlay_element_type type, size_t dim);
 
-/** Checks of one kind. Each computes an item: a row of a table that begins with the check's name, or a number with a
-    name. */
+/** Checks of one kind. Each check has an item: a row of the array `rows`, which begins with the name of the check, or a
+    number, which item() gives a name. */
 struct family {
     const char *name;
     void (*run)(struct trial *trial, size_t item);
     const void *rows; /**< null: items are numbers */
     size_t row_bytes, row_count;
     const char *(*item)(size_t item); /**< for numbers: the name; null past the last one */
-    bool once;                        /**< run under a single condition, because each item takes long */
+    bool once;                        /**< checks run under a single condition, because each takes long */
 };
 
 /** The fields of a family whose items are the rows of an array. */

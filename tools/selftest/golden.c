@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Golden checks: calls whose results were computed by other programs. tests/tool/test_selftest.py makes the digests
- * from those results, without the library.
+ * Golden checks: their expected results were computed by other programs. tests/tool/test_selftest.py makes the digests
+ * from these results, without the library.
  */
 #include "selftest/check.h"
 
@@ -34,7 +34,8 @@ static void ggml_run(struct trial *trial, size_t item)
 
 const struct family ggml_checks = {"golden", ggml_run, ITEMS_OF(ggml_rows)};
 
-/* Products of all E4M3 numbers and all E8M0 scales, in every output type: from PyTorch, in tests/data/ngram/fp8.txt. */
+/* Products of all E4M3 numbers and all E8M0 scales, in every output type. PyTorch computed them:
+   tests/data/ngram/fp8.txt. */
 static void fp8_products(struct trial *trial)
 {
     enum { N = 256, SCALES = N / 32 };
@@ -52,7 +53,7 @@ static void fp8_products(struct trial *trial)
         trial_forward(trial, &spec, &rows, N);
 }
 
-/* sin p, cos p, sin(p / 100), cos(p / 100): from mpmath. */
+/* sin p, cos p, sin(p / 100), cos(p / 100), as computed by mpmath. */
 static void far_sinusoids(struct trial *trial)
 {
     static const int64_t positions[] = {1, 2000000000, 2147483647};
@@ -65,7 +66,7 @@ static void far_sinusoids(struct trial *trial)
     trial_bytes(trial, out, sizeof out);
 }
 
-/* The uniform numbers and the mask of the first words of Philox4x32-10 with key 0: from Random123. */
+/* The uniform numbers and the mask that follow from the first words of Philox4x32-10 with key 0, from Random123. */
 static void philox_numbers(struct trial *trial)
 {
     float out[4] = {0};

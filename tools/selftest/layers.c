@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of layers: forward and backward calls for a table of layers, at a narrow odd dim and at a wide one that is
- * split into parts. Also checks calls with one invalid argument. They must return its status and the index of an
- * invalid id, position, segment or offset, and must write nothing.
+ * Checks of layers: runs each layer of a list forward, and some backward, with a small odd dim and with a large dim
+ * that is split into parts. Also checks that calls with one invalid argument write nothing and return the right status.
+ * If the argument is an id, position, segment or offset, the fault must have its index.
  */
 #include "selftest/check.h"
 
@@ -25,11 +25,11 @@ enum {
 /* Changes to a layer with float32 tokens and int32 ids. */
 static const struct layer_check {
     const char *name;
-    bool backward, gather; /* check gradients too; check rows of inlay_gather() too */
+    bool backward, gather; /* backward: also check gradients; gather: also check rows of inlay_gather() */
     bool sinusoid, learned, segments;
-    bool weights, token_weights; /* with pooling: weights of the batch's tokens, of the vocabulary */
+    bool weights, token_weights; /* with pooling: weights of the tokens of the batch; weights of the vocabulary */
     bool padding, starts, position_ids, ragged, shard, extents, mapping;
-    inlay_layer_spec spec; /* nonzero enum values and numbers */
+    inlay_layer_spec spec; /* nonzero fields replace the defaults */
     inlay_id_type id_type;
     inlay_element_type table_type;
     int64_t start;
@@ -106,11 +106,11 @@ static struct call {
 
     int64_t offsets[SEQUENCES + 1];
 
-    /* For calls with errors. */
+    /* Arrays of the calls with an invalid argument. */
     int32_t ids[TOKENS];
     uint8_t segment_ids[TOKENS];
     inlay_executor executor;
-    unsigned char output[TOKENS * ERROR_STRIDE + 64], *out; /* within output */
+    unsigned char output[TOKENS * ERROR_STRIDE + 64], *out; /* points into `output` */
     size_t stride;
 } call;
 
@@ -119,7 +119,7 @@ static inlay_element_type table_type(const struct layer_check *wanted)
     return wanted->table_type != 0 ? wanted->table_type : INLAY_F32;
 }
 
-/* Returns the address `bytes` after the start of an array, or null if there is none. */
+/* Returns the address `bytes` after the start of an array, or null if the array is null. */
 static const void *part(const void *array, size_t bytes)
 {
     return array != NULL ? (const unsigned char *)array + bytes : NULL;
@@ -209,7 +209,7 @@ static void make_batch(struct trial *trial, const struct layer_check *wanted)
     call.rows = wanted->spec.pooling != INLAY_POOLING_NONE ? SEQUENCES : padded > 0 ? padded : TOKENS;
 }
 
-/* Sets up a call with a dim. */
+/* Sets up the call of a check with this dim. */
 static void make_call(struct trial *trial, const struct layer_check *wanted, size_t dim)
 {
     make_tables(trial, wanted, dim);
@@ -217,7 +217,7 @@ static void make_call(struct trial *trial, const struct layer_check *wanted, siz
     make_batch(trial, wanted);
 }
 
-/* Returns a gradient of a table, already filled with numbers, or null if there is no table. */
+/* Returns an array for the gradient of a table, filled with numbers, or null if there is no table. */
 static void *gradient_of(struct trial *trial, const inlay_table *table)
 {
     return table != NULL ? trial_floats(trial, table->rows * table->dim, 12) : NULL;
@@ -256,7 +256,7 @@ static void gather(struct trial *trial)
     trial_rows(trial, out, TOKENS, dim, stride, INLAY_F32);
 }
 
-/* Runs a check with a dim, if its table type supports it. */
+/* Runs a check with this dim, if the type of its table supports the dim. */
 static void run_check(struct trial *trial, const struct layer_check *wanted, size_t dim)
 {
     if (!has_dim(table_type(wanted), dim))
@@ -296,7 +296,7 @@ static const struct error_check {
     inlay_status status;
     struct place {
         size_t sequence, token;
-        int64_t value; /* 0: not written */
+        int64_t value; /* 0: not changed */
     } place;
     struct change {
         void *field;

@@ -13,7 +13,7 @@ enum {
     APART = 61 /* rows between the starts of two columns */
 };
 
-/* Modulus and dim are those of the first column and of the tables. The other moduli are smaller by 2, 4 and so on.
+/* The first column has the given modulus; the modulus of each further one is smaller by 2. Tables have the given dim.
    Remainders by 8192 and more are vectorized. */
 static const struct ngram_check {
     const char *name;
@@ -24,7 +24,8 @@ static const struct ngram_check {
     inlay_ngram_combine combine;             /* 0: rows are not combined */
     inlay_element_type table_type, out_type; /* 0: float32 */
     bool zero_is_none, token_map, resets, masks, histories;
-    bool decoding, columns_first; /* sequences of one token; outputs [columns, tokens, dim] */
+    bool decoding, columns_first; /* decoding: sequences have one token; columns_first: outputs are [columns, tokens,
+                                     dim] */
 } checks[] = {
     {"xor, rows one by one", 5, 61, 96, .mix = INLAY_NGRAM_MIX_XOR, .resets = true, .masks = true, .histories = true},
     {"xor, copied bfloat16", 5, 61, 96, .mix = INLAY_NGRAM_MIX_XOR, .id_type = INLAY_ID_I64, .table_type = INLAY_BF16,

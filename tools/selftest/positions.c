@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks of positions: the sinusoid tables whose MPFR hashes are in the tests, every recipe with its conventions, lists
- * of positions, rotary tables with every scaling, and rotations.
+ * Checks of positions: sinusoid tables that the tests compare with MPFR, every recipe with its conventions, lists of
+ * positions, rotary tables with every scaling, and rotations.
  */
 #include "selftest/check.h"
 
@@ -61,7 +61,7 @@ static void write_list(struct trial *trial, const inlay_sinusoid *sinusoid, cons
     trial_rows(trial, out, n, dim, stride, type);
 }
 
-/* Whole and fractional positions, near and far, with an even and an odd dim, in every type. */
+/* Integer and fractional positions, small and large, with an even and an odd dim, in every output type. */
 static void recipe_run(struct trial *trial, size_t item)
 {
     static const int64_t whole[] = {0, 1, 2, 511, 4096, 100000, 16777217, 2000000000, 2147483647};
@@ -119,7 +119,7 @@ static void rotary_run(struct trial *trial, size_t item)
     for (spec.float_angles = 0; spec.float_angles < 2; spec.float_angles++) {
         const inlay_sinusoid *sinusoid = trial_sinusoid(trial, &spec);
         for (inlay_rotary_layout layout = INLAY_ROTARY_PAIRS; layout <= INLAY_ROTARY_INTERLEAVED; layout++) {
-            const inlay_element_type type = (inlay_element_type)layout; /* varies with the layout */
+            const inlay_element_type type = (inlay_element_type)layout; /* a different type for each layout */
             const size_t columns = layout == INLAY_ROTARY_PAIRS ? DIM / 2 : DIM;
             const size_t bytes = inlay_table_row_bytes(type, columns), stride = 2 * bytes;
             unsigned char *out = trial_array(trial, N * stride);
@@ -139,7 +139,7 @@ static const char *rotation_item(size_t item)
     return item < INLAY_BF16 ? inlay_element_type_name((inlay_element_type)(item + 1), 0) : NULL;
 }
 
-/* Rotates queries in place and keys into another array, forward and back, at cached and computed positions. */
+/* Rotates queries in place and keys into another array, then rotates both back, at cached and at computed positions. */
 static void rotation_run(struct trial *trial, size_t item)
 {
     enum { QUERIES = 3, KEYS = 1, REST = 3, N = 40 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lists the checks and conditions, and runs the processes. A process sends each result through a pipe as soon as it is
- * known. If it dies, the number of results identifies the check that was running.
+ * Lists the checks and conditions, and runs the processes. A process writes each result to a pipe at once. If the
+ * process dies, the number of results identifies the check that was running.
  */
 #include "selftest/process.h"
 
@@ -88,7 +88,7 @@ static struct trial run_check(const struct family *family, size_t item, const st
     return trial;
 }
 
-/* Runs a check under all conditions; those after the first must not change the hash. */
+/* Runs a check under all conditions. The hash under the first condition counts; the others must not change it. */
 static struct result judge(size_t check)
 {
     size_t item;
@@ -109,10 +109,10 @@ static struct result judge(size_t check)
 
 /* ---- The child processes ---------------------------------------------------------------------------------------- */
 
-/* For one check, under emulation and on a loaded machine. */
+/* Time limit of one check. It must be enough under emulation and on a loaded machine. */
 enum { MAX_SECONDS = 300 };
 
-/* Selects an ISA for this process, which has not used the library before; null: the best one. */
+/* Selects an ISA for this process, which must not have used the library; null: the best one. */
 static bool use_isa(const char *isa)
 {
     if (isa != NULL)
@@ -130,7 +130,7 @@ static bool use_isa(const char *isa)
 struct child child_start(const char *isa, size_t count)
 {
     int ends[2];
-    fflush(stdout); /* otherwise the child would write it again */
+    fflush(stdout); /* otherwise the child would write buffered output again */
     const pid_t pid = pipe(ends) == 0 ? fork() : -1;
     FILE *pipe_end = pid < 0 ? NULL : pid == 0 ? fdopen(ends[1], "wb") : fdopen(ends[0], "rb");
     if (pipe_end == NULL)
@@ -143,7 +143,7 @@ struct child child_start(const char *isa, size_t count)
     for (size_t check = 0; check < count; check++) {
         alarm(MAX_SECONDS);
         const struct result result = judge(check);
-        alarm(0); /* the parent may be slow to read */
+        alarm(0); /* don't limit the write: the parent may be slow to read */
         fwrite(&result, sizeof result, 1, pipe_end);
         fflush(pipe_end);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `inlay selftest`: checks the library on the user's machine. On each ISA, the hashes of all checks must equal those in
- * the sources, which are the same for every machine. The last line is meant for bug reports.
+ * `inlay selftest`: checks the library on the user's machine. The hash of each check must equal the one stored in
+ * digests.inc, on every ISA of every machine. The last line of the report is meant for bug reports.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const char usage[] = "Usage: inlay selftest\n"
                             "\n";
 
 static const struct option_rule rules[] = {
-    /* The value of the only option has offset 0. */
+    /* The only option is stored at offset 0. */
     {"digests", NULL, OPTION_FLAG, .help = "only print the digests of scalar, as stored in the sources"},
     {.name = NULL,
      .heading = "\n"
@@ -41,11 +41,11 @@ enum { DIGESTS_IN_LINE = 6 };
 /* The hash of each check, in order: from `inlay selftest --digests`. */
 static const uint64_t kept[] = {
 #include "selftest/digests.inc"
-    0, /* generated, and empty at first */
+    0, /* digests.inc is generated, and empty at first */
 };
 
 struct tally {
-    size_t checks, failed, failed_here; /* failed_here: on this ISA */
+    size_t checks, failed, failed_here; /* failed_here: on the current ISA */
     char first[TRIAL_FAULT_BYTES + 200];
 };
 

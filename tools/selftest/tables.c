@@ -13,7 +13,7 @@
 
 enum { GROUP = 32 };
 
-/* Rows are random bytes, so floats in them can be NaN or infinite. Rows of float32 are ordinary numbers. */
+/* Float32 rows are ordinary numbers. Rows of other types are random bytes, so floats in them can be NaN or infinite. */
 inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t rows, size_t dim, uint64_t seed)
 {
     const size_t stride = inlay_table_row_bytes(type, dim);
@@ -46,7 +46,7 @@ static void *trial_storage(struct trial *trial, const struct array *array)
     return array->rank > 0 ? trial_array(trial, array_bytes(array)) : NULL;
 }
 
-/* INLAY_U4_GROUPED_FLAT without zero points holds no negative values, so grouped types always get them. */
+/* Grouped types always get zero points: without them, INLAY_U4_GROUPED_FLAT can't represent negative values. */
 static void quantize_run(struct trial *trial, size_t item)
 {
     enum { ROWS = 29, DIM = 512 };
@@ -60,7 +60,7 @@ static void quantize_run(struct trial *trial, size_t item)
     to.scales = trial_storage(trial, &scales);
     to.zeros = trial_storage(trial, &zeros);
     double error = 0;
-    /* float32 is the source, not a type to convert to. */
+    /* Quantizing to float32 is an error. Only the status is checked. */
     const inlay_status status = inlay_table_quantize(&from, &to, NULL, &error);
     trial_bytes(trial, &(uint32_t){(uint32_t)status}, sizeof(uint32_t));
     if (type == INLAY_F32)
@@ -98,7 +98,7 @@ const struct family random_checks = {"random", random_run, ITEMS_OF(random_table
 
 /* ---- The plain operations --------------------------------------------------------------------------------------- */
 
-/* Each call has its own executor and strides. */
+/* Every call uses a different executor and different strides. */
 static void composed_layer(struct trial *trial)
 {
     enum { SEQUENCES = 4, LENGTH = 50, TOKENS = SEQUENCES * LENGTH, VOCAB = 40, DIM = 515, STRIDE = DIM * 4 + 1 };

@@ -16,7 +16,7 @@ enum { ARENA_BYTES = 1 << 23, LINE = 64 };
 static unsigned char *arena; /* [ARENA_BYTES], from the first trial on */
 static size_t arena_used;
 
-/* Returns whole cache lines filled with a pattern, one more than needed, to allow shifts. */
+/* Returns cache lines filled with a pattern, one more than needed, so that the array can be shifted. */
 static void *allocate(void *ctx, size_t bytes)
 {
     (void)ctx;
@@ -58,7 +58,7 @@ void *trial_noise(struct trial *trial, size_t size, uint64_t seed)
     return noise;
 }
 
-/* 24-bit numbers, to be exact in every rounding mode. The largest magnitude is 2. */
+/* Numbers have 24 bits, so they are exact in every rounding mode. The largest magnitude is 2. */
 void *trial_floats(struct trial *trial, size_t n, uint64_t seed)
 {
     static const uint32_t special[] = {0x80000000, 0, 0x00000001, 0x807fffff, 0x00800000, 0x3f800000};
@@ -101,7 +101,8 @@ void trial_bytes(struct trial *trial, const void *data, size_t size)
         trial->hash = (trial->hash ^ bytes[i]) * 0x100000001b3;
 }
 
-/* The sign and payload of NaNs may differ between machines: each is replaced by the NaN in PyTorch's files. */
+/* The sign and payload of NaNs may differ between machines, so every NaN is replaced by the one in PyTorch's
+   results. */
 void trial_rows(struct trial *trial, const void *rows, size_t n, size_t dim, size_t stride_bytes,
                 inlay_element_type type)
 {
@@ -132,7 +133,7 @@ void trial_fault(struct trial *trial, const char *format, ...)
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------ */
 
-/* The executor for split calls. It runs every second part, from the last one down, then the others. */
+/* The executor for split calls. It runs every second part, starting with the last one, then the others. */
 static void run_out_of_order(void *ctx, size_t count, void (*task)(void *arg, size_t index), void *arg)
 {
     (void)ctx;

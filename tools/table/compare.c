@@ -68,7 +68,7 @@ static void add_row(struct line *line, double position, size_t dim, const float 
     }
 }
 
-/* The number of digits before the point, minus one. */
+/* Returns the number of digits before the point, minus one. */
 static size_t decade_of(double position)
 {
     size_t decade = 0;
@@ -77,7 +77,7 @@ static size_t decade_of(double position)
     return decade;
 }
 
-/* Adds the rows of both tables that the generator just made. */
+/* Adds the distances of the rows that the generator has just made of both tables. */
 static int add_rows(void *context, size_t table, size_t row, size_t n)
 {
     struct comparison *comparison = context;
@@ -92,7 +92,7 @@ static int add_rows(void *context, size_t table, size_t row, size_t n)
     return DONE;
 }
 
-/* "10-99", clipped to the range. */
+/* Writes e.g. "10-99", clipped to the range of positions. */
 static void label_of(const struct generator *g, size_t decade, char label[LABEL_BYTES])
 {
     double low = 1;
@@ -155,7 +155,7 @@ static void print_heading(const struct generator *g)
     append(text, sizeof text, "\nrows      ");
     describe_positions(g, text);
     printf("%s\ncolumns   %zu\ndistance  |first - second|, and in float32 ULP of first\n", text, g->columns);
-    /* If the formulas differ, so do the tables, by more than rounding. */
+    /* If the formulas differ, the tables differ by more than rounding. */
     if (options->inv_freq == NULL && (first->spacing != second->spacing || first->shift != second->shift)) {
         *text = '\0';
         describe_spacing(first, text);

@@ -11,8 +11,7 @@
 
 enum { DESCRIPTION_BYTES = 2048 };
 
-/** Appends e.g. "exact, base 10000, spacing dim, interleaved". inv_freq is the name of the list of frequencies, or
-    null. */
+/** Appends e.g. "exact, base 10000, spacing dim, interleaved". inv_freq is the argument of --inv-freq, or null. */
 void describe_sinusoid(const inlay_sinusoid_spec *spec, const char *inv_freq, char text[DESCRIPTION_BYTES]);
 
 /** Appends e.g. "spacing half, shift 1". */
@@ -21,5 +20,5 @@ void describe_spacing(const inlay_sinusoid_spec *spec, char text[DESCRIPTION_BYT
 /** Appends e.g. "rope linear, base 10000, factor 4, halves". */
 void describe_rope(const struct table_options *options, char text[DESCRIPTION_BYTES]);
 
-/** Appends "positions A:B", or for a list its length and its first and last position. */
+/** Appends "positions A:B". For a list, appends its length, its first position and its last position. */
 void describe_positions(const struct generator *g, char text[DESCRIPTION_BYTES]);

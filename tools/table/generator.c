@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes the rows of tables. Lists of positions are always doubles, which can represent every position; the library
- * rounds them if a recipe does.
+ * Makes the rows of tables. A list of positions is always doubles, which can represent every position. If a recipe
+ * rounds positions, the library does it.
  */
 #include "table/generator.h"
 
@@ -12,7 +12,8 @@
 #include "text/message.h"
 #include "text/progress.h"
 
-/* Approximate size of a chunk per thread: large enough for stdio and the generator, and fits in L2. */
+/* Approximate size of a chunk per thread: large enough to make stdio and the generator efficient, and small enough for
+   L2. */
 enum { CHUNK_BYTES = 1 << 18 };
 
 /* ---- Inputs ----------------------------------------------------------------------------------------------------- */
@@ -43,7 +44,7 @@ static int read_positions(const struct table_options *options, struct generator 
     return options->rope ? misused("--rope makes tables of consecutive positions: give --positions as A:B") : DONE;
 }
 
-/* If the option was given, reads a list with one number per frequency of the table. */
+/* Reads a list with one number per frequency of the table, if the option was given. */
 static int read_list(const char *option, const char *text, double min, double max, const inlay_sinusoid_spec *spec,
                      struct numbers *list)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of `inlay table`. Options that would have no effect are rejected, not ignored: the user expects them
- * to have one. --odd is a policy for any dim, so it is accepted with an even dim. An original length has no default:
- * with a wrong one, the table still looks right.
+ * The command line of `inlay table`. Options that would have no effect are rejected, not ignored, because the user
+ * expects an effect. --odd is a policy for any dim, so it is accepted with an even dim. --original-length has no
+ * default: with a wrong length, the table would still look right.
  */
 #include "table/options.h"
 
@@ -42,69 +42,72 @@ enum {
 static const struct option_rule rules[] = {
     {"dim", "D", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX, .help = "columns"},
     {"positions", "A:B|LIST", OPTION_TEXT, FIELD(positions),
-     .help = "rows of positions A to B - 1, 0 <= A < B <= 2147483648, or of real-valued positions of magnitude below "
-             "2^31"},
+     .help = "one row per position: A to B - 1, 0 <= A < B <= 2147483648, or the real numbers of LIST, with magnitudes "
+             "below 2^31"},
 
     {"recipe", "NAME", OPTION_NAME, FIELD(spec.recipe), 0, .names = RECIPES, .heading = "\nSinusoids:\n",
      .help = "arithmetic of the table (default: exact), and the defaults of layout, odd dims, shift and amplitude:"},
     {"base", "X", OPTION_REAL, FIELD(spec.base), 1, 1e30, .help = "base of the sinusoids, 1 to 1e30 (default: 10000)"},
     {"spacing", NULL, OPTION_NAME, FIELD(spec.spacing), 1, .names = SPACINGS,
      .help = "frequencies of recipe exact: base^-(2i / D) (default), or base^-(i / max(floor(D / 2) - shift, 1))"},
-    {"shift", "0|1", OPTION_INTEGER, FIELD(shift), 0, 1, .help = "of --spacing half (default: 0), --recipe diffusers"},
+    {"shift", "0|1", OPTION_INTEGER, FIELD(shift), 0, 1,
+     .help = "shift of --spacing half (default: 0) or of recipe diffusers"},
     {"layout", NULL, OPTION_NAME, FIELD(spec.layout), 1, .names = LAYOUTS,
-     .help = "columns sin, cos, sin, cos, ..., all sines, then all cosines, or all cosines, then all sines"},
+     .help = "columns: sin, cos, sin, cos, ...; all sines, then all cosines; or all cosines, then all sines"},
     {"odd", NULL, OPTION_NAME, FIELD(spec.odd), 1, .names = ODDS,
      .help = "the last column if D is odd: one more frequency, zeros, the first cosine again, or an error"},
     {"amplitude", "X", OPTION_REAL, FIELD(spec.amplitude), MIN, 0x1p10, .help = "factor of every entry, 2^-20 to 2^10"},
     {"inv-freq", "LIST", OPTION_TEXT, FIELD(inv_freq),
      .help = "frequencies in radians per position, one per pair of columns, instead of a formula"},
     {"float-angles", NULL, OPTION_FLAG, FIELD(float_angles),
-     .help = "round the frequencies of --inv-freq or --rope, the position and their product to float32, like float32 "
-             "frameworks"},
+     .help =
+         "round to float32, like float32 frameworks: the frequencies of --inv-freq or --rope, the positions, and the "
+         "products of both"},
     {"compare", "NAME", OPTION_NAME, FIELD(other.recipe), 0, .names = RECIPES,
      .help = "print the difference from another recipe with the same dim, base, layout and odd dims; exact means the "
-             "formula that the first recipe approximates. Per decade of positions: the share of entries that differ, "
-             "the mean and maximum distance, and both in ULP, the float32 spacing at the first table's entry"},
+             "formula that the first recipe approximates. A line per decade of positions has the share of entries "
+             "that differ, the mean and maximum distance, and these distances in ULP, the float32 spacing at the first "
+             "table's entry"},
 
     {"rope", NULL, OPTION_NAME, FIELD(rotary.scaling), 1, .names = SCALINGS, .modes = ALL,
      .heading = "\nRotary tables, [2, positions, columns]: cosines, then sines:\n",
      .help = "frequencies of D rotary columns, with this scaling"},
     {"rope-layout", NULL, OPTION_NAME, FIELD(rotary_layout), 1, .names = ROTARY_LAYOUTS, .modes = ALL,
-     .help = "D / 2 columns, one per frequency; D columns, all frequencies twice (default); D, each frequency twice in "
-             "a row"},
+     .help = "D / 2 columns, one per frequency; D columns, all frequencies and then all again (default); or D columns, "
+             "each frequency twice in a row"},
     {"factor", "X", OPTION_REAL, FIELD(rotary.factor), 1, 1e6, .modes = STRETCHED, .needed = true,
-     .help = "all but default: the scaling factor"},
+     .help = "every scaling except default: the scaling factor"},
     {"original-length", "N", OPTION_REAL, FIELD(rotary.original_length), 2, MAX_LENGTH, .modes = TRAINED,
      .needed = true, .help = "dynamic-ntk, llama3, yarn, longrope: training length"},
     {"length", "N", OPTION_REAL, FIELD(rotary.length), 1, MAX_LENGTH, .modes = DYNAMIC_NTK | LONGROPE, .needed = true,
      .help = "dynamic-ntk, longrope: current length of the sequence"},
     {"low-freq-factor", "X", OPTION_REAL, FIELD(rotary.low_freq_factor), MIN, 1e6, .modes = LLAMA3, .needed = true,
-     .help = "llama3: rotations over the original length up to which frequencies shrink"},
+     .help = "llama3: frequencies with at most X rotations over the original length are divided by --factor"},
     {"high-freq-factor", "X", OPTION_REAL, FIELD(rotary.high_freq_factor), MIN, 1e6, .modes = LLAMA3, .needed = true,
-     .help = "llama3: rotations from which they are kept"},
+     .help = "llama3: frequencies with at least X rotations are kept"},
     {"beta-fast", "X", OPTION_REAL, FIELD(rotary.beta_fast), MIN, 1e6, .modes = YARN,
-     .help = "yarn: rotations from which frequencies are kept (default: 32)"},
+     .help = "yarn: frequencies with at least X rotations are kept (default: 32)"},
     {"beta-slow", "X", OPTION_REAL, FIELD(rotary.beta_slow), MIN, 1e6, .modes = YARN,
-     .help = "yarn: rotations up to which they shrink (default: 1)"},
+     .help = "yarn: frequencies with at most X rotations are divided by --factor (default: 1)"},
     {"no-truncate", NULL, OPTION_FLAG, FIELD(no_truncate), .modes = YARN,
      .help = "yarn: do not round the ends of the ramp to integers"},
     {"mscale", "X", OPTION_REAL, FIELD(rotary.mscale), MIN, 100, .modes = YARN,
-     .help = "yarn: weight in DeepSeek's attention factor"},
+     .help = "yarn: a weight in DeepSeek's attention factor; needs --mscale-all-dim"},
     {"mscale-all-dim", "X", OPTION_REAL, FIELD(rotary.mscale_all_dim), MIN, 100, .modes = YARN,
-     .help = "yarn: the other weight; give both or neither"},
+     .help = "yarn: the other weight in that factor; needs --mscale"},
     {"attention-factor", "X", OPTION_REAL, FIELD(rotary.attention_factor), MIN, 0x1p10, .modes = YARN | LONGROPE,
-     .help = "yarn, longrope: replaces the formula's factor"},
+     .help = "yarn, longrope: an attention factor that replaces the computed one"},
     {"short-factors", "LIST", OPTION_TEXT, FIELD(short_factors), .modes = LONGROPE, .needed = true,
      .help = "longrope: a factor per frequency for short sequences"},
     {"long-factors", "LIST", OPTION_TEXT, FIELD(long_factors), .modes = LONGROPE, .needed = true,
      .help = "longrope: a factor per frequency beyond the original length"},
     {"print-frequencies", NULL, OPTION_FLAG, FIELD(print_frequencies), .modes = ALL,
-     .help = "only print the frequencies, as read by --inv-freq"},
+     .help = "only print the frequencies, in the format that --inv-freq reads"},
 
     {"dtype", NULL, OPTION_NAME, FIELD(type), 1, .names = TYPES, .heading = "\nOutput:\n",
      .help = "type of the entries (default: float32)"},
     {"out", "FILE.npy", OPTION_TEXT, FIELD(out),
-     .help = "write '<f4', '<f2', or for bfloat16, which NumPy lacks, its bits as '<u2'; - is stdout"},
+     .help = "write '<f4' or '<f2'; NumPy lacks bfloat16, so its bits are written as '<u2'; - is stdout"},
     {"plot", "FILE.png", OPTION_TEXT, FIELD(plot), .help = "draw a heat map; - is stdout"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"threads", "N", OPTION_INTEGER, FIELD(threads), 1, MAX_THREADS,
@@ -118,7 +121,7 @@ static const struct refusal refusals[] = {
      "--%s has no effect on --rope, which defines its own frequencies: drop it"},
     {{"layout"}, "rope", "--layout has no effect on --rope: --rope-layout arranges its columns"},
     {{"odd"}, "rope", "--odd has no effect on --rope, which needs an even --dim: drop it"},
-    {{"amplitude"}, "rope", "--amplitude has no effect on --rope: --attention-factor is that of yarn and longrope"},
+    {{"amplitude"}, "rope", "--amplitude has no effect on --rope: yarn and longrope have --attention-factor"},
     {{"inv-freq"}, "rope", "--inv-freq and --rope both give the frequencies: drop one of them"},
     {{"compare"}, "rope", "--compare only compares sinusoids, but --rope makes rotary tables: drop one of them"},
     {{"positions", "float-angles", "rope-layout", "dtype", "out", "plot", "force", "threads"},
@@ -135,8 +138,8 @@ static const struct refusal refusals[] = {
 
 /* ---- Defaults and derived values -------------------------------------------------------------------------------- */
 
-/* Returns the recipe to compare with, in the layout of the first table. The exact recipe uses the formula of the
-   first. */
+/* Returns the recipe to compare with, in the layout of the first table. If it is the exact recipe, it gets the formula
+   of the first table. */
 static inlay_sinusoid_spec other_of(const struct table_options *options)
 {
     const inlay_sinusoid_spec preset = inlay_sinusoid_spec_recipe(options->other.recipe, options->spec.dim);
@@ -166,7 +169,7 @@ static bool uses_shift(const inlay_sinusoid_spec *formula)
            (formula != NULL && formula->recipe == INLAY_RECIPE_DIFFUSERS);
 }
 
-/* Rejects frequency options that apply to neither the table nor the one it is compared with. */
+/* Rejects options for frequencies that affect neither the table nor the table it is compared with. */
 static int check_frequencies(const struct table_options *options)
 {
     const struct command_line *line = &options->line;
@@ -260,7 +263,7 @@ int table_options_parse(int argc, char **argv, struct table_options *options)
 {
     *options = default_options(INLAY_RECIPE_EXACT, 0);
     TRY(options_parse(&options->line, argc, argv, options));
-    /* Start over from the recipe's defaults, which apply unless an option changes them. */
+    /* Parse again, starting from the defaults of the recipe. */
     *options = default_options(options->spec.recipe, (size_t)options->dim);
     TRY(options_parse(&options->line, argc, argv, options));
     options->rope = option_given(&options->line, "rope");

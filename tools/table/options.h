@@ -15,7 +15,7 @@ struct table_options {
     struct command_line line;  /**< which options were given */
     const char *positions;     /**< a range, or a list for numbers.h; null only with print_frequencies */
     const char *inv_freq;      /**< a list for numbers.h; null: none */
-    inlay_sinusoid_spec spec;  /**< for a rotary table, only dim, base and float_angles apply */
+    inlay_sinusoid_spec spec;  /**< a rotary table uses only dim, base and float_angles */
     inlay_sinusoid_spec other; /**< the table to compare with (--compare) */
     bool compare;
     bool print_frequencies;
@@ -32,7 +32,7 @@ struct table_options {
     bool force;
     int64_t threads;
 
-    /* Values that complete the specs above. */
+    /* Values that are copied to the specs above. */
     int64_t dim;
     int64_t shift;
     bool float_angles;

@@ -32,12 +32,12 @@ struct production {
 static const void *printed_row(void *context, size_t index)
 {
     struct generator *g = context;
-    /* Can't fail: positions and spec have been checked. */
+    /* Can't fail: positions and spec are already checked. */
     generator_make(g, index % g->n, 1);
     return g->chunk[index / g->n];
 }
 
-/* Prints one frequency per line, as read by --inv-freq: 17 digits identify a double. */
+/* Prints one frequency per line, in the format that --inv-freq reads. 17 digits identify a double. */
 static int print_frequencies(const struct generator *g)
 {
     char text[DESCRIPTION_BYTES] = "";
@@ -102,7 +102,7 @@ static int stream(struct production *p)
     struct generator *g = &p->generator;
     const size_t tables = p->options.rope ? 2 : 1;
     if (p->outputs.plot.stream != NULL) {
-        /* The positions of a short list are the labels of their rows. */
+        /* In a short list, each row is labeled with its position. */
         heat_init(&p->heat, tables, g->n, g->columns, !g->is_range && g->n <= HEAT_LABELED);
         p->values = xcalloc(g->columns, g->chunk_rows * sizeof *p->values, "some rows");
     }
@@ -121,7 +121,7 @@ static int run(struct production *p)
     TRY(generator_read(options, g));
     if (options->print_frequencies)
         return print_frequencies(g);
-    /* After reading all inputs but before the work, to report unwritable outputs early. */
+    /* Open outputs after all inputs are read, but before the work, to report unwritable outputs early. */
     p->outputs.force = options->force;
     TRY(plot_check(options->plot));
     TRY(outputs_open(&p->outputs, options->out, options->plot));

@@ -27,7 +27,7 @@ int message(enum outcome outcome, const char *format, ...) __attribute__((format
 #define failed(...) message(FAILED, __VA_ARGS__)
 #define misused(...) message(MISUSED, __VA_ARGS__)
 
-/** Returns from the calling function if a step's outcome is not DONE. Use it only where nothing is left to close. */
+/** If a step's outcome is not DONE, returns it from the calling function. Use this only if nothing has to be closed. */
 #define TRY(step)                                                                                                      \
     do {                                                                                                               \
         int outcome_of_step = (step);                                                                                  \
@@ -35,7 +35,7 @@ int message(enum outcome outcome, const char *format, ...) __attribute__((format
             return outcome_of_step;                                                                                    \
     } while (0)
 
-/** Ends the process with FAILED and the message that `what`, of `bytes` bytes, doesn't fit in memory. */
+/** Prints that `what`, of `bytes` bytes, doesn't fit in memory, and ends the process with FAILED. */
 _Noreturn void out_of_memory(const char *what, double bytes);
 
 /** Returns zeroed memory for `count` elements of `bytes` each, never null. If allocation fails, ends the process with a
@@ -47,11 +47,11 @@ void *xrealloc(void *memory, size_t bytes, const char *what);
 
 /**
  * Returns the user's text in quotes, for one line on a terminal: control characters and invalid UTF-8 are escaped, and
- * long text is truncated. Valid until four more calls of shown or escaped.
+ * long text is truncated. The result stays valid during the next three calls of shown() or escaped().
  */
 const char *shown(const char *text);
 
-/** Same for text [size], without quotes. */
+/** Does the same for text [size], without quotes. */
 const char *escaped(const char *text, size_t size);
 
 /** Returns the size in bytes of the first characters of text [size]. Invalid UTF-8 counts one character per byte. */
@@ -63,5 +63,5 @@ void append(char *text, size_t size, const char *format, ...) __attribute__((for
 /** Returns DONE for INLAY_OK; otherwise prints the library's message and returns FAILED. */
 int check_status(inlay_status status);
 
-/** Same for a call that has set the fault: prints the argument and the reason. */
+/** Returns DONE for INLAY_OK; otherwise prints the argument and the reason of the fault, and returns FAILED. */
 int check_fault(inlay_status status, const inlay_fault *fault);

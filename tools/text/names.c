@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names of enum values. All these enums except recipes count from 1, like these lists.
+ * Names of enum values. These enums count from 1, except recipes, which count from 0.
  */
 #include "text/names.h"
 

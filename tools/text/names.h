@@ -17,5 +17,5 @@ const char *enum_name(enum named named, int value);
 const char *enum_alias(enum named named, int value, size_t index);
 
 /** Returns the value with a name, or -1. Case is ignored, and '_' and '-' are optional and equivalent. Synonyms of
-    types are accepted. Frameworks are not, as one may have several recipes. */
+    types are accepted. Names of frameworks are not, since a framework may have several recipes. */
 int enum_value(enum named named, const char *text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Edit distances (restricted Damerau-Levenshtein) and the words with the smallest ones.
+ * Computes edit distances (restricted Damerau-Levenshtein), and keeps the words with the smallest ones.
  */
 #include "text/nearest.h"
 
@@ -11,7 +11,7 @@
 
 #include "text/message.h"
 
-/* Further letters are ignored. */
+/* Longer words are compared by their first MAX_LETTERS - 1 letters. */
 enum { MAX_LETTERS = 32 };
 
 /* Writes the relevant letters in lower case, null-terminated. Returns their number. */
@@ -60,7 +60,7 @@ void nearest_consider(struct nearest *nearest, const char *word, const char *nam
     while (place < nearest->count && words[place].word != word)
         place++;
     if (place < nearest->count && words[place].distance <= found.distance)
-        return; /* the word already has a name at least as near */
+        return; /* another name of the word is at least as near */
     if (place == nearest->count && place < MAX)
         nearest->count++;
     for (; place > 0 && words[place - 1].distance > found.distance; place--) {

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/** The words nearest to the typed one, nearest first. Initialize with {.typed = ...}. */
+/** The known words that are nearest to the typed word, in order of distance. Initialize with {.typed = ...}. */
 struct nearest {
     const char *typed; /**< up to a '=' */
     size_t count;
@@ -16,8 +16,9 @@ struct nearest {
     } words[3];
 };
 
-/** Considers a word under one of its names: itself or an alias. The distance of two texts is the number of missing,
-    extra, wrong or swapped letters, ignoring case, '-' and '_'. It is 0 if the name contains the typed text. */
+/** Considers a word by one of its names: the word itself or an alias. The distance is the number of missing, extra,
+    wrong or swapped letters in the typed text, ignoring case, '-' and '_'. It is 0 if the name contains the typed
+    text. */
 void nearest_consider(struct nearest *nearest, const char *word, const char *name);
 
 /** Appends "the nearest are A (name), B and C" to text [size], with `prefix` before each word. If some words contain

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Prints tensors. The values to show are collected first, at most THRESHOLD of them, because they determine the width
+ * Prints tensors. The values to show, at most THRESHOLD, are collected first, because all of them determine the width
  * of a number.
  */
 #include "text/print.h"
@@ -81,7 +81,7 @@ static bool format_value(const struct printer *printer, float value, char text[N
         if (strtof(text, NULL) == value)
             return true;
     }
-    /* Values much smaller than others are rounded to the last decimal, which may be a zero. */
+    /* A value much smaller than others is rounded to the maximum number of decimals. This can leave trailing zeros. */
     for (char *last = text + strlen(text) - 1; *last == '0'; last--)
         *last = '\0';
     return false;
@@ -138,9 +138,9 @@ static void print_value(struct printer *printer)
     printf("%*s%-*s", (int)blanks, "", (int)(width - blanks), text);
 }
 
-/* Prints the separator before the next item of the block at `level`, which takes `characters`. A value is separated by
-   a space, if it fits on the line with all possible closing brackets. A block is separated by as many newlines as it
-   has levels. */
+/* Prints the separator before the next item of the block at `level`, which takes `characters`. Before a value, this is
+   a space if the value and all possible closing brackets fit on the line. Before a block, it is as many newlines as the
+   block has levels. */
 static void separate(struct printer *printer, size_t level, size_t characters)
 {
     const size_t rank = printer->tensor->rank, inner = rank - 1 - level;

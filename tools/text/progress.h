@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Time, and a progress line on stderr. It is shown only on a terminal, and only if the work takes long.
+ * A clock, and a progress line on stderr. The line is shown only on a terminal, and only if the work takes long.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct progress {
 /** Starts timing some work. */
 struct progress progress_start(const char *what);
 
-/** Shows the fraction of the work done, in [0, 1]. This is cheap if no update is due. */
+/** Shows the fraction of the work that is done, in [0, 1]. Cheap if no update is due. */
 void progress_show(struct progress *progress, double part);
 
 /** Clears the line. */
