@@ -120,8 +120,8 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* The module has one state per process: types, NumPy, pool and threads. Single-phase initialization keeps it out of
-   subinterpreters with their own GIL, and use_numpy() keeps it out of the others. */
+/* The module has one state per process: types, NumPy, pool and threads. Subinterpreters with a separate GIL can't
+   import it, because it uses single-phase initialization. use_numpy() rejects all other subinterpreters. */
 PyMODINIT_FUNC PyInit__core(void);
 
 PyMODINIT_FUNC PyInit__core(void)

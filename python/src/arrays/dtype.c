@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* NumPy numbers C types, so int64 is the number of `long` if that has 8 bytes. */
+/* NumPy's type numbers are those of C types, so int64 has the number of `long` if `long` has 8 bytes. */
 const struct dtype_info dtype_infos[DTYPES] = {
     [DTYPE_UNKNOWN] = {"unknown", 0, 'B', -1, DLPACK_UINT, 0, 0},
     [DTYPE_BOOL] = {"bool", 1, '?', 0, DLPACK_BOOL, 0, 0},
@@ -115,7 +115,8 @@ static enum dtype dtype_from_name(PyObject *object)
     return dtype;
 }
 
-/* Returns a type if `good`, else DTYPE_UNKNOWN with TypeError set, unless an exception is already set. */
+/* Returns the type if `good`. Otherwise returns DTYPE_UNKNOWN with an exception set: the one that is already set, or
+   TypeError. */
 static enum dtype require(enum dtype dtype, bool good, PyObject *object, const char *expected)
 {
     if (good)

@@ -68,6 +68,6 @@ enum dtype dtype_of_element(inlay_element_type type);
    numpy.float32. Sets TypeError and returns DTYPE_UNKNOWN unless it is float32, float16 or bfloat16. */
 enum dtype dtype_of_argument(PyObject *object);
 
-/* Returns the type of row ids named by `object` in the same ways. Sets TypeError and returns DTYPE_UNKNOWN unless it is
-   int32 or int64. */
+/* Returns the type of row ids named by `object`, given as for dtype_of_argument(). Sets TypeError and returns
+   DTYPE_UNKNOWN unless it is int32 or int64. */
 enum dtype dtype_of_row_ids(PyObject *object);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The structs of both protocols. Before version 1, DLPack has no read-only flag, so read-only memory isn't exported as
- * such a tensor.
+ * The structs of both protocols. DLPack has a read-only flag only since version 1, so read-only memory is not exported
+ * to older versions.
  */
 #include "arrays/exports.h"
 

@@ -34,7 +34,7 @@ static struct {
     set_base_object *set_base;
 } numpy;
 
-/* The type number of ml_dtypes' bfloat16; 0 before it is looked up, -1 if it can't be. */
+/* The type number of ml_dtypes' bfloat16. 0: not looked up yet; -1: not available. */
 static atomic_int bfloat16_number;
 
 bool numpy_exists(void)

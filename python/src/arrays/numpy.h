@@ -31,7 +31,7 @@ bool numpy_is_direct(void);
 /* Returns true if numpy_array_new() can make arrays that own their memory. */
 bool numpy_makes_arrays(void);
 
-/* Returns NumPy, borrowed, or null with TypeError set, stating that `what` needs it. */
+/* Returns a borrowed reference to NumPy. If it isn't installed, returns null with TypeError set: `what` needs NumPy. */
 PyObject *numpy_module(const char *what);
 
 /* Returns true if NumPy is installed. */

@@ -99,7 +99,7 @@ int output_init(PyObject *module)
 
 /* ---- Outputs of calls ------------------------------------------------------------------------------------------- */
 
-/* Returns true for JAX arrays. Their DLPack tensors are read-only but not flagged as such. */
+/* Returns true for JAX arrays. They are read-only, but their DLPack tensors have no read-only flag. */
 static bool is_jax(PyObject *object)
 {
     PyObject *module = PyObject_GetAttrString((PyObject *)Py_TYPE(object), "__module__");
@@ -130,7 +130,7 @@ static int check_gradient(PyObject *out)
 /* Increments the version of a tensor, so PyTorch notices the change. Returns -1 with an exception set on failure. */
 static int count_change(PyObject *tensor)
 {
-    static PyObject *increment; /* found once, since an import takes longer than a call */
+    static PyObject *increment; /* looked up once, since an import takes longer than a call */
     if (increment == NULL) {
         PyObject *graph = PyImport_ImportModule("torch.autograd.graph");
         increment = graph != NULL ? PyObject_GetAttrString(graph, "increment_version") : NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each size class has a list of idle blocks, with the most recently returned first. There are eight classes per power
- * of two. Another list orders all idle blocks by when they were returned; the oldest are released when idle blocks
- * exceed the limit. Blocks from 2 MiB on are separate mappings, on huge pages if they fill one. One mutex guards the
- * pool. It is never held while memory is mapped or released.
+ * Each size class has a list of idle blocks, with the most recently returned block first. There are eight classes per
+ * power of two. Another list orders all idle blocks by time of return. If idle blocks exceed the limit, the oldest ones
+ * are released. A block of 2 MiB or more is a separate mapping, on huge pages if it is as large as one. One mutex
+ * guards the pool. It is never held while memory is mapped or released.
  */
 #define _GNU_SOURCE
 #include "arrays/pool.h"
@@ -28,11 +28,11 @@ enum {
 
 static struct {
     pthread_mutex_t mutex;
-    struct block *classes[CLASSES]; /* the most recently returned of each */
+    struct block *classes[CLASSES]; /* the most recently returned block of each class */
     struct block *oldest, *newest;
     struct pool_stats stats;
     bool huge_pages;  /* true if the system has them */
-    size_t huge_page; /* their size in bytes */
+    size_t huge_page; /* size of a huge page in bytes */
 } pool = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- Sizes ------------------------------------------------------------------------------------------------------ */
@@ -100,8 +100,8 @@ static void block_destroy(struct block *block)
     free(block);
 }
 
-/* Lets the kernel reclaim an idle block under memory pressure; until then its pages stay. Only for huge pages: with
-   small ones, madvise() takes as long as writing the memory. */
+/* Lets the kernel reclaim an idle block under memory pressure; until then its pages stay. Does so only for huge pages,
+   because with small pages madvise() takes as long as writing the memory. */
 static void allow_reclaim(const struct block *block)
 {
     if (block->huge)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A pool of memory for outputs. A released block is kept for the next output of its size, which then needs no new pages
- * from the kernel. Nothing here depends on Python; every function may be called from any thread, with or without the
- * GIL.
+ * A pool of memory for outputs. A released block is kept for the next output of the same size. That output then needs
+ * no new pages from the kernel. Nothing here depends on Python; every function may be called from any thread, with or
+ * without the GIL.
  */
 #pragma once
 

@@ -60,7 +60,7 @@ static int64_t integer_at(const char *at, enum dtype dtype)
     return bits <= INT64_MAX ? (int64_t)bits : INT64_MAX;
 }
 
-/* Advances a row-major index of all dimensions except the last, and the address of its first element. */
+/* Advances a row-major index over all dimensions except the last, and the address of the row at that index. */
 static void next_row(const struct view *view, Py_ssize_t index[VIEW_DIMS], const char **at)
 {
     for (int i = view->dims - 2; i >= 0; i--) {

@@ -34,8 +34,8 @@ struct view {
 int view_of(struct view *view, PyObject *object, const char *what, enum dtype wanted);
 
 /* Makes a view of an array that is read in place while the view lives, so later changes take effect. Requires a type, a
-   shape and contiguous elements, and sets *data. Bytes may also have the type float8_e8m0fnu. Does nothing for None.
-   Returns -1 with an exception set on failure. Release the view even on failure. */
+   shape and contiguous elements, and sets *data. Where bytes are required, the type float8_e8m0fnu is accepted too.
+   Does nothing for None. Returns -1 with an exception set on failure. Release the view even on failure. */
 int view_keep(struct view *view, PyObject *object, const char *what, enum dtype dtype, int dims,
               const Py_ssize_t *shape, const void **data);
 
@@ -74,8 +74,8 @@ int view_pack_u32(struct view *view, const char *what);
 /* Broadcasts a view like NumPy, without a copy. Returns -1 with ValueError set on failure. */
 int view_broadcast(struct view *view, const char *what, int dims, const Py_ssize_t *shape);
 
-/* Sets TypeError for elements of the wrong type, naming the expected types and how to convert to `dtype`. Returns -1.
- */
+/* Sets TypeError for elements of the wrong type. Its message names the expected types and explains how to convert to
+   `dtype`. Returns -1. */
 int view_wrong_dtype(const struct view *view, const char *what, const char *expected, enum dtype dtype);
 
 /* Requires the type of a view. Returns -1 with TypeError set on failure. */
@@ -87,8 +87,8 @@ int view_require_shape(const struct view *view, const char *what, int dims, cons
 /* Requires contiguous elements. Returns -1 with ValueError set on failure. */
 int view_require_contiguous(const struct view *view, const char *what);
 
-/* Requires integers and makes them contiguous ids: of their own type if the library has it, else int64. Returns the
-   type, or 0 with an exception set. */
+/* Requires integers and makes them contiguous ids. They keep their type if the library supports it; otherwise they
+   become int64. Returns the type, or 0 with an exception set. */
 inlay_id_type view_ids(struct view *view, const char *what);
 
 /* Borrows the offsets [sequences + 1] of `ids` as int64 for the duration of a call. Returns -1 with an exception set on

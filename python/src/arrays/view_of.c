@@ -122,8 +122,8 @@ static int refuse_negated(PyObject *tensor, const char *what)
     return raise_error(PyExc_ValueError, "%s is lazily negated: give %s.resolve_neg()", what, what);
 }
 
-/* Makes a view of a tensor and steals a reference to its owner, an object or a capsule. A capsule that isn't consumed
-   deletes its tensor with its last reference, so holding the capsule is enough. */
+/* Makes a view of a tensor and steals a reference to its owner, an object or a capsule. An unconsumed capsule deletes
+   its tensor when its last reference is released, so it is enough to hold the capsule. */
 static int view_of_tensor(struct view *view, PyObject *object, PyObject *owner, const struct dlpack_tensor *tensor,
                           bool writable, const char *what)
 {
@@ -172,7 +172,7 @@ static int view_of_dlpack(struct view *view, PyObject *object, const char *what)
     return failed;
 }
 
-/* Reads a tensor by DLPack, else by its bits. */
+/* Reads a tensor by DLPack. If the framework can't export its type, reads its bits. */
 static int view_of_exported(struct view *view, PyObject *object, const char *what)
 {
     if (view_of_dlpack(view, object, what) == 0)
@@ -262,7 +262,8 @@ int view_of(struct view *view, PyObject *object, const char *what, enum dtype wa
     if (PyList_Check(object) || PyTuple_Check(object) || PyLong_Check(object) || PyFloat_Check(object))
         return view_of_list(view, object, what, wanted);
     PyObject *type = (PyObject *)Py_TYPE(object);
-    /* Without direct access, read NumPy's arrays by the buffer protocol: read-only ones don't export DLPack. */
+    /* If NumPy's fields can't be read directly, read NumPy arrays by the buffer protocol: read-only arrays don't export
+       DLPack. */
     if (PyObject_HasAttrString(type, "__dlpack__") && !PyObject_HasAttrString(type, "__array_interface__"))
         return view_of_detached(view, object, what);
     if (PyObject_CheckBuffer(object))

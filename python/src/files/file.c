@@ -31,7 +31,7 @@ static struct file *file_of(PyObject *self)
     return (struct file *)(void *)self;
 }
 
-/* Returns the open file: adds a user if `keep`, else closes the File. Holds the lock for a few instructions only. */
+/* Returns the open file. If `keep`, adds a user, else closes the File. Holds the lock for a few instructions only. */
 static struct open_file *exchange(struct file *file, bool keep)
 {
     while (atomic_flag_test_and_set_explicit(&file->lock, memory_order_acquire))
@@ -220,7 +220,7 @@ static PyObject *get_table(PyObject *self, PyObject *name)
     return named(self, name, table_of_file);
 }
 
-/* _names(tensors): returns a list of the names of tensors if True, else of values. */
+/* _names(tensors): returns a list of names: of tensors if `tensors` is True, else of values. */
 static PyObject *list_names(PyObject *self, PyObject *of_tensors)
 {
     const bool tensors = of_tensors == Py_True;

@@ -10,7 +10,8 @@
 #include "module/options.h"
 #include "tables/table.h"
 
-/* Returns the tensor of rows [rows, dim] at an address, packed or not, or null. Empty tensors can share an address. */
+/* Returns the tensor at an address with rows [rows, dim], packed or not, or null. The shape matters because empty
+   tensors can share an address. */
 static const inlay_file_tensor *find_rows(const inlay_file *file, const void *data, size_t rows, size_t dim)
 {
     for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
@@ -22,7 +23,7 @@ static const inlay_file_tensor *find_rows(const inlay_file *file, const void *da
     return NULL;
 }
 
-/* Returns the rows as an array: the tensor itself, or bytes if it packs rows into larger elements. */
+/* Returns the rows as an array: the tensor itself, or its bytes if it packs rows into larger elements. */
 static PyObject *rows_of(struct open_file *file, const inlay_file_tensor *tensor, const inlay_table *view)
 {
     const Py_ssize_t shape[2] = {(Py_ssize_t)tensor->shape[0], (Py_ssize_t)view->stride_bytes};

@@ -8,7 +8,7 @@
 #include "files/open_file.h"
 
 /* Makes the Table of the tensor with this name, or of several tensors if the name is a pattern. Returns null with an
-   exception set on failure: KeyError if there is none. */
+   exception set on failure: KeyError if no tensor matches. */
 PyObject *table_of_file(struct open_file *file, const char *name);
 
 /* Makes the Table of a table found by the library. Returns null with an exception set on failure. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Counts the users of a file, and remembers if recent calls waited for the disk.
+ * Counts the users of a file, and records if recent calls waited for the disk.
  */
 #include "files/open_file.h"
 
 #include <stdlib.h>
 
-/* Number of calls expected to wait after one that requested pages. The library samples residency more often than that.
- */
+/* After a call that requested pages, this number of calls is expected to wait too. The library samples residency more
+   often. */
 enum { WAITS = 64 };
 
 static void close_file(struct owner *owner)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tensors as arrays. Types that arrays lack, such as the blocks of Q4_K, become bytes; the last dimension is then the
- * bytes of a row. The buffer protocol has no format for bfloat16 and 8-bit floats; NumPy gets them from ml_dtypes.
+ * Tensors as arrays. Types that arrays don't support, such as the blocks of Q4_K, become bytes. The last dimension is
+ * then the bytes of a row. The buffer protocol has no format for bfloat16 and 8-bit floats; NumPy gets them from
+ * ml_dtypes.
  */
 #include "files/tensor.h"
 

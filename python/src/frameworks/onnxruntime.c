@@ -2,7 +2,8 @@
 /*
  * Custom operators of ONNX Runtime: inlay:Embed(table, ids, ...), which inlay.onnx.fuse() substitutes for Gather, Mul,
  * Add, Cast and LayerNormalization. ONNX Runtime loads the extension module as a library and calls RegisterCustomOps().
- * Its C API is a table of functions that new versions only append to. This file declares the few that it calls.
+ * ONNX Runtime's C API is a table of functions. New versions only append functions. This file declares the few that it
+ * calls.
  */
 #include "frameworks/operation.h"
 
@@ -108,7 +109,8 @@ struct kernel {
     int64_t integers[INTEGERS];
 };
 
-/* Reads the element type and shape of a value. Rejects VIEW_DIMS dimensions, since an output has one more. */
+/* Reads the element type and shape of a value. Rejects VIEW_DIMS dimensions, since an output has one more dimension
+   than ids. */
 static struct ort_status *read_shape(const struct ort_api *api, const struct ort_shape *from, struct tensor *tensor)
 {
     int type = 0;
@@ -157,8 +159,8 @@ static struct ort_status *make_output(const struct ort_api *api, struct ort_cont
     return status != NULL ? status : api->get_data(value, &out->data);
 }
 
-/* Replaces negative ids, which count from the end of a table of `rows` rows as in Gather, by an int64 copy. Only int32
-   and int64 ids can be negative. Returns false if allocation fails. */
+/* Makes negative ids count from the end of a table of `rows` rows, as in Gather: replaces int32 and int64 ids by an
+   int64 copy without negative ids. Ids of other types can't be negative. Returns false if allocation fails. */
 static bool count_from_end(struct tensor *ids, size_t rows, int64_t **copy)
 {
     const size_t count = tensor_count(ids);
@@ -176,7 +178,7 @@ static bool count_from_end(struct tensor *ids, size_t rows, int64_t **copy)
     return true;
 }
 
-/* Retries an operation that failed on an id, now allowing negative ids. */
+/* Retries an operation that failed on an id, this time with negative ids. */
 static inlay_status run_with_negative_ids(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     static const enum operand ids[OPERAND_TABLES] = {OPERAND_IDS, OPERAND_POSITION_IDS, OPERAND_SEGMENT_IDS};
@@ -322,7 +324,7 @@ struct ort_status *RegisterCustomOps(struct ort_options *options, const struct o
     struct ort_status *status = api->create_domain("inlay", &domain);
     for (size_t i = 0; i < sizeof embeds / sizeof *embeds && status == NULL; i++)
         status = api->domain_add(domain, &embeds[i].op);
-    /* The domain must outlive every session made with these options. Nothing reports when they end, so the domain is
-       never released. */
+    /* The domain must outlive every session made with these options. Nothing reports the end of a session, so the
+       domain is never released. */
     return status != NULL ? status : api->add_domain(options, domain);
 }

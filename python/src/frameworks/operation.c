@@ -47,7 +47,7 @@ void operation_init(struct operation *operation)
 {
     memset(operation, 0, sizeof *operation);
     operation->spec = inlay_layer_spec_default(&operation->tables[OPERAND_TABLE]);
-    operation->spec.self_tuning = INLAY_SELF_TUNING_OFF; /* nothing to gain: the layer runs once */
+    operation->spec.self_tuning = INLAY_SELF_TUNING_OFF; /* the layer runs only once */
     operation->batch = inlay_batch_i32(NULL, 1, 1, 0);
 }
 
@@ -153,7 +153,8 @@ static inlay_status read_spec(struct operation *operation, char text[ERROR_TEXT_
     return INLAY_OK;
 }
 
-/* Returns the ids and sets their type. Without ids, both are 0: the library rejects a type without ids. */
+/* Returns the ids and sets their type. Without ids, returns null and sets the type to 0, because the library rejects a
+   type without ids. */
 static const void *read_ids(const struct tensor *tensor, inlay_id_type *type)
 {
     const bool absent = !tensor->given || tensor_count(tensor) == 0;
@@ -200,7 +201,7 @@ static inlay_status check_out(struct operation *operation, char text[ERROR_TEXT_
     return INLAY_OK;
 }
 
-/* Broadcasts positions like an operand of Add: adds a single row to every token. */
+/* Broadcasts positions like an operand of Add: a single row is added to every token. */
 static inlay_status broadcast_positions(struct operation *operation, char text[ERROR_TEXT_BYTES])
 {
     const inlay_table *positions = operation->spec.positions;

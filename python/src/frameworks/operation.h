@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One call of a temporary layer. Operators of frameworks run this way because their graphs hold only tensors and
- * numbers. Nothing here depends on Python or on a framework; every function may be called from any thread.
+ * One call of a temporary layer. Operators of frameworks make a layer per call, because their graphs hold only tensors
+ * and numbers. Nothing here depends on Python or on a framework; every function may be called from any thread.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ struct operation {
     inlay_table tables[OPERAND_TABLES];
     inlay_element_type grouped; /* type of a table with scales: INLAY_U4_GROUPED or INLAY_U4_GROUPED_FLAT */
     uint32_t group;             /* columns per scale */
-    bool broadcast_positions;   /* positions must have one row, or as many as a sequence has tokens */
+    bool broadcast_positions;   /* positions must have one row, or one row per token of a sequence */
 };
 
 /* Sets the shape of a contiguous tensor. Returns false if it has more than VIEW_DIMS dimensions. */
@@ -61,8 +61,8 @@ static inline int64_t tensor_integer(const struct tensor *tensor, size_t i)
 /* Makes an operation without operands, with the defaults of inlay_layer_spec_default() and inlay_batch_i32(). */
 void operation_init(struct operation *operation);
 
-/* Checks types and shapes. If `out` isn't given, sets its shape, and its dtype to the table's unless it has one.
-   On error, this function and operation_run() write the reason to `text`. */
+/* Checks types and shapes. If `out` isn't given, sets its shape. If it has no dtype, sets it to the table's. On error,
+   this function and operation_run() write the reason to `text`. */
 inlay_status operation_check(struct operation *operation, char text[ERROR_TEXT_BYTES]);
 
 /* Writes the output of a checked operation. */

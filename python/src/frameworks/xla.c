@@ -30,7 +30,7 @@ struct xla_version {
     int major, minor;
 };
 
-/* A call frame with this extension asks for the handler's metadata instead of running it. */
+/* A call frame with this extension asks for the handler's metadata. The handler must not compute then. */
 struct xla_extension {
     size_t size;
     int type;
@@ -159,7 +159,7 @@ static bool read_tensor(const struct xla_buffer *buffer, struct tensor *tensor)
     return tensor_set_shape(tensor, (size_t)buffer->dims, buffer->shape);
 }
 
-/* The operand after beta. JAX passes the position of each sequence's first token in it. */
+/* The operand after beta. It holds the position of each sequence's first token. */
 enum { START = OPERAND_BETA + 1 };
 
 static bool read_start(const struct xla_buffer *buffer, int64_t *start)
@@ -171,8 +171,8 @@ static bool read_start(const struct xla_buffer *buffer, int64_t *start)
     return true;
 }
 
-/* Reads the tensors. The attribute `operands` maps each argument to its operand. Arguments past its end are buffers
-   that XLA donates for the result. */
+/* Reads the tensors. Item i of the attribute `operands` is the operand that argument i holds. Arguments past the end of
+   `operands` are buffers that XLA donates for the result. */
 static bool read_tensors(const struct xla_frame *frame, struct operation *operation)
 {
     const struct xla_array *operands = attribute(frame, "operands", XLA_ATTRIBUTE_ARRAY);

@@ -95,8 +95,8 @@ static int read_padded(struct call *call, PyObject *padded)
         length = longest_sequence(&call->more.offsets);
     else if (option_uint64(padded, "padded", &length) < 0)
         return -1;
-    /* To the library, length 0 means a packed output. That equals a padded output of length 0 if there are no tokens.
-     */
+    /* To the library, length 0 means a packed output. If there are no tokens, a padded output of length 0 is the
+       same. */
     if (length > PY_SSIZE_T_MAX || (length == 0 && call->batch.length > 0))
         return raise_error(PyExc_ValueError, "padded is %llu, but the sequences have %zu tokens",
                            (unsigned long long)length, call->batch.length);
@@ -171,8 +171,8 @@ static int read_more(struct call *call, const struct layer_facts *layer, PyObjec
 
 /* ---- The call --------------------------------------------------------------------------------------------------- */
 
-/* Fills in the shape of the batch and of the output, except its last dimension. The last dimension of ids runs along a
-   sequence. */
+/* Fills in the shape of the batch, and the shape of the output except its last dimension. The last dimension of ids
+   runs along a sequence. */
 static void read_shape(struct call *call, const struct layer_facts *layer)
 {
     const int leading = call->ids.dims > 0 ? call->ids.dims - 1 : 0;
@@ -234,7 +234,7 @@ static int begin(struct call *call, const struct layer_facts *layer, PyObject *c
     PyObject *out = arguments[ARGUMENT_OUT];
     if (output_open(&call->output, out, call->ids.way, layer->dtype, call->dims, call->shape) < 0)
         return -1;
-    /* A new output with skipped rows is zeroed: they must not leak earlier contents of the memory. */
+    /* A new output with skipped rows is zeroed: skipped rows must not leak earlier contents of the memory. */
     if (layer->skips && out == NULL)
         memset(call->output.data, 0, output_bytes(call));
     return 0;
@@ -273,8 +273,8 @@ static void raise_of_call(const struct call *call, const struct layer_facts *lay
     raise_call(status, fault, call->batch.length, call->batch.padded_length > 0);
 }
 
-/* Releases the GIL for a long call and fills in its executor. With pooling, the rows read
-   count as well, one per token. */
+/* Releases the GIL for a long call and fills in its executor. With pooling, the rows that are read count too, one per
+   token. */
 static PyThreadState *release_gil(const struct call *call, const struct layer_facts *layer, inlay_executor *executor,
                                   const inlay_executor **threads)
 {

@@ -19,8 +19,8 @@ struct layer_facts {
     enum dtype dtype;
     size_t threads;           /* 0: the number set by inlay.set_num_threads() */
     int64_t start;            /* default for calls */
-    struct open_file *file;   /* source of the rows; null: memory */
-    const inlay_table *rows;  /* token table in that file */
+    struct open_file *file;   /* file with the token rows; null: they are in memory */
+    const inlay_table *rows;  /* token table in `file` */
     Py_ssize_t table_rows[3]; /* rows of the tables of tokens, positions and segments; 0: no table */
     bool positioned, learned, pooled, skips;
 };

@@ -47,8 +47,8 @@ static PyObject *layer_explain(PyObject *self, PyObject *const *args, Py_ssize_t
     return text;
 }
 
-/* layer._time(ids, out, calls): returns the seconds per call of the C function on the same batch, including the
-   release of the GIL. The benchmark subtracts them from the time of a call from Python. */
+/* layer._time(ids, out, calls): returns the seconds per call of the C function on this batch, including the release of
+   the GIL. The benchmark subtracts this time from the time of a call from Python. */
 static PyObject *layer_time(PyObject *self, PyObject *args)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;
@@ -70,8 +70,8 @@ static PyObject *layer_time(PyObject *self, PyObject *args)
 }
 
 /* layer._backward(targets, ids, gradient, ...): adds the gradients of the token, position and segment tables to
-   `targets`, a tuple of three items, each a float32 tensor [rows, dim] or None. `gradient` is that of the output. The
-   other arguments are those of the forward call. */
+   `targets`, a tuple of three items, each a float32 tensor [rows, dim] or None. `gradient` is the gradient of the
+   output. The other arguments are as in the forward call. */
 static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     const struct layer_facts *facts = &layer_of(self)->facts;

@@ -104,7 +104,7 @@ static int read_scalars(const struct layer_options *given, inlay_layer_spec *spe
     return failed ? -1 : 0;
 }
 
-/* Reads the arrays indexed by token: the row of each token in the table, and a factor. */
+/* Reads the arrays indexed by token id: the token mapping and the token weights. */
 static int read_tokens(struct layer *layer, const struct layer_options *given, inlay_layer_spec *spec)
 {
     struct view *mapping = &layer->token_mapping;
@@ -134,7 +134,7 @@ void layer_set_facts(struct layer *layer, const inlay_layer_spec *spec, const in
         .dim = (Py_ssize_t)spec->tokens->dim,
         .dtype = dtype_of_element(spec->out_type),
         .threads = layer->facts.threads,
-        /* Reading ahead takes ids as rows, which a token mapping rules out. */
+        /* Rows are read ahead by id. With a token mapping, ids aren't row numbers, so there is no reading ahead. */
         .file = spec->token_mapping == NULL ? table_file(layer->tokens) : NULL,
         .rows = table_view(layer->tokens),
         .table_rows = {(Py_ssize_t)spec->tokens->rows, spec->positions != NULL ? (Py_ssize_t)spec->positions->rows : 0,

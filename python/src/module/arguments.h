@@ -14,7 +14,7 @@ struct arguments {
     const char *what;                     /* the callable, e.g. "a layer" */
     int positional;                       /* number of leading arguments allowed without a name */
     const char *names[MAX_ARGUMENTS];     /* null: no such argument */
-    unsigned char same_as[MAX_ARGUMENTS]; /* the argument that this name is a synonym of; 0: none */
+    unsigned char same_as[MAX_ARGUMENTS]; /* index of the argument that this name is a synonym of; 0: none */
     PyObject *interned[MAX_ARGUMENTS];
 };
 

@@ -25,8 +25,8 @@ void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, si
 /* Returns true if the fault of a status names an id, a position or a segment. */
 bool status_names_index(inlay_status status);
 
-/* Returns the index in ids of the token at a fault. Sequences are given by `offsets`, or have `length` tokens if
-   `offsets` is null. */
+/* Returns the index in ids of the token at a fault. `offsets` gives the sequences. If it is null, each sequence has
+   `length` tokens. */
 size_t token_at(const int64_t *offsets, size_t length, const inlay_fault *fault);
 
 /* Writes the text for the fault of a layer's call. `shape` is the shape of ids; `learned` is true if positions are a
@@ -46,10 +46,10 @@ int raise_object(PyObject *exception);
 /* Sets the exception of an error without an index. Returns null. */
 PyObject *raise_status(inlay_status status);
 
-/* Sets the exception of an error about an argument: its field and the reason. Returns null. */
+/* Sets the exception of an error about an argument. The message has the fault's field and reason. Returns null. */
 PyObject *raise_fault(inlay_status status, const inlay_fault *fault);
 
-/* Same for a call with `tokens` tokens, with details about offsets and overlaps. */
+/* Does the same for a call with `tokens` tokens, and adds details about offsets and overlaps. */
 PyObject *raise_call(inlay_status status, const inlay_fault *fault, size_t tokens, bool padded);
 
 /* Sets IndexError with the text of index_text(). Returns null. */

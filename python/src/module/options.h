@@ -14,7 +14,7 @@ struct option_names {
     int first;
     const char *names[8];
     const char *(*alias)(int value, size_t index); /* if not null, replaces names. index 0 is the primary name */
-    bool synonyms;                                 /* the other names are accepted too */
+    bool synonyms;                                 /* names with an index above 0 are accepted too */
 };
 
 extern const struct option_names option_recipes, option_bad_ids, option_zero_rows, option_position_modes, option_norms,
@@ -25,14 +25,14 @@ extern const struct option_names option_recipes, option_bad_ids, option_zero_row
    ValueError with the valid or nearest names. */
 int option_enum(PyObject *name, const struct option_names *names, void *value);
 
-/* Same, but None raises TypeError. */
+/* Does the same, but None raises TypeError. */
 int option_required_enum(PyObject *name, const struct option_names *names, void *value);
 
 /* Returns the name of a value. */
 const char *option_name(int value, const struct option_names *names);
 
-/* Set a number. Do nothing for null and None. On failure, return -1 and set TypeError, or ValueError if the number is
-   out of range: 64 bits, or [1, MAX_THREADS] for threads. */
+/* Set a number. Do nothing for null and None. On failure, return -1 and set TypeError, or ValueError if the number
+   doesn't fit in 64 bits or, for threads, isn't in [1, MAX_THREADS]. */
 int option_double(PyObject *object, double *number);
 int option_int64(PyObject *object, const char *what, int64_t *number);
 int option_uint64(PyObject *object, const char *what, uint64_t *number);

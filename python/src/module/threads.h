@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The package's threads, an executor for large calls. Workers start on first use, never touch Python, and start again
- * in the child of a fork. A call runs on its own thread if the workers are busy.
+ * The package's threads: an executor for large calls. Workers start on first use and never call Python. After a fork,
+ * they start again in the child. A call runs on its own thread if the workers are busy.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 /* Maximum number of threads of a call. */
 enum { MAX_THREADS = 1024 };
 
-/* At this output size, a call takes much longer than releasing the GIL or waking a thread. */
+/* Size of a large output: the call takes much longer than releasing the GIL or waking a thread. */
 enum { THREADS_LARGE_BYTES = 128 << 10 };
 
 /* Return and set the default number of threads of a call, in [1, MAX_THREADS]. Initially 1. */
@@ -25,9 +25,9 @@ void threads_set(size_t n);
    Returns null for one thread. Needs no GIL. */
 const inlay_executor *threads_executor(size_t n, inlay_executor *executor);
 
-/* Releases the GIL for a call that transfers `bytes`, if it is large or `waits` for the disk. For a large call, sets
-   *threads to an executor with `own` threads, or the default number if `own` is 0; otherwise to null. Pass the result
-   to threads_restore_gil(). */
+/* Releases the GIL for a call that transfers `bytes`, if it is large or `waits` for the disk. Sets *threads to null for
+   a small call. For a large call, sets it to an executor with `own` threads, or with the default number if `own` is 0.
+   Pass the result to threads_restore_gil(). */
 static inline PyThreadState *threads_release_gil(size_t bytes, size_t own, bool waits, inlay_executor *executor,
                                                  const inlay_executor **threads)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads the arguments common to all calls, and reports faults. Without offsets, the last dimension of ids runs along a
- * sequence, and arrays with one row per sequence have the dimensions before it. One-dimensional ids are one sequence;
- * its arrays may have a leading dimension of 1.
+ * sequence, and arrays with one row per sequence have all other dimensions of ids. One-dimensional ids are one
+ * sequence. Arrays with one row per sequence may then have a leading dimension of 1.
  */
 #include "ngrams/batch.h"
 

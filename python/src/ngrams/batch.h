@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The common part of all calls of an NGram: ids, the ids before them, and a range of columns. Arguments become a batch.
- * The library checks the contents of arrays; a fault becomes an exception that names the value and its place.
+ * The library checks the contents of arrays; a fault becomes an exception that names the value and its index.
  */
 #pragma once
 
@@ -49,9 +49,9 @@ struct ngram_call {
     inlay_ngram_batch batch;
     size_t tokens;
     struct view ids, offsets, history, lengths, accepted;
-    bool alone;                            /* ids is one sequence without a dimension for it */
-    int lead;                              /* dimensions of arrays with one number per sequence */
-    Py_ssize_t lead_shape[VIEW_DIMS];      /* their shape */
+    bool alone;                            /* ids is one sequence: it has no dimension for sequences */
+    int lead;                              /* number of dimensions of arrays with one number per sequence */
+    Py_ssize_t lead_shape[VIEW_DIMS];      /* shape of these arrays */
     size_t first_column, columns, threads; /* threads 0: the package's default */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of an NGram: the outputs of each kind of call, and the tables with the rows.
+ * Runs the calls of an NGram: makes the outputs of each kind of call, and opens the tables with the rows.
  */
 #include "ngrams/call.h"
 
@@ -115,7 +115,8 @@ struct tables {
     PyObject *tuple; /* Tables and None */
     size_t count;
     const inlay_table **views; /* null for None */
-    struct open_file **files;  /* source of the rows; null: memory. In the same block as views */
+    struct open_file **files;  /* file with the rows of each table; null: they are in memory. Allocated together with
+                                  views */
     bool in_files;             /* true if any table has a file */
 };
 
@@ -232,13 +233,13 @@ static enum dtype read_lookup(const struct ngram_call *call, const struct tables
     return dtype;
 }
 
-/* The read of a run of columns that share a table. */
+/* A run of columns that share a table, and the read of their rows. */
 struct run {
     struct open_file *file;
     inlay_file_read read;
 };
 
-/* Returns the end of the columns from `first` on that share its table. */
+/* Returns the end of the run of columns that begins at `first`. */
 static size_t end_of_run(const struct ngram_call *call, size_t first)
 {
     const inlay_ngram_column *column = call->ngram->column;
@@ -248,8 +249,8 @@ static size_t end_of_run(const struct ngram_call *call, size_t first)
     return end;
 }
 
-/* Begins reads for all runs of columns, and returns the number of runs. Hashes the ids once more to find the rows;
-   `ids` has room for them. Skips runs that fail: the gather reports errors. */
+/* Begins reads for all runs of columns, and returns the number of runs. To find the rows, hashes the ids once more and
+   writes row ids to `ids`. Skips runs that fail: inlay_ngram_forward() reports the error. */
 static size_t begin_reads(const struct ngram_call *call, const inlay_ngram_lookup *lookup,
                           struct open_file *const *files, int64_t *ids, struct run *runs)
 {

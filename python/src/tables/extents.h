@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tables with rows in several arrays, each a table by itself.
+ * Tables with rows in several arrays. Each array is a table by itself.
  */
 #pragma once
 
@@ -13,6 +13,6 @@ struct extents_part {
     float scale;
 };
 
-/* Makes a view of the concatenated rows of one or more parts, and its extents. Free those with PyMem_Free(). Returns -1
-   with an exception set on failure. */
+/* Makes a view of the concatenated rows of one or more parts, and the extents of the view. Free the extents with
+   PyMem_Free(). Returns -1 with an exception set on failure. */
 int extents_view(const struct extents_part *parts, size_t count, inlay_table *view, inlay_table_extent **extents);

@@ -15,11 +15,11 @@
 
 /* ---- Quantization ----------------------------------------------------------------------------------------------- */
 
-/* The arrays of a new table. Outputs for arrays that its type lacks are zeroed. */
+/* The arrays of a new table. If the type has no such array, its struct output is all zero. */
 enum { DATA, SCALES, ZEROS, ARRAYS };
 
-/* Returns the array type of rows: the type itself if outputs can have it, else bytes. They are signed where frameworks
-   use int8. */
+/* Returns the array type of rows: the type itself if outputs can have it, else bytes. The bytes are signed if
+   frameworks use int8 for the type. */
 static enum dtype dtype_of_rows(inlay_element_type type)
 {
     const enum dtype plain = dtype_of_element(type);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sinusoids and rotary tables. Runs of consecutive positions are written as runs: several times faster than a list,
- * with the same bits.
+ * Sinusoids and rotary tables. Consecutive positions are written as runs, which is several times faster than as a list.
+ * The bits are the same.
  */
 #include "tables/sinusoid.h"
 
@@ -62,8 +62,8 @@ static PyObject *formula_of(const inlay_sinusoid_spec *spec)
     return raise_status(status);
 }
 
-/* Formula(dim, base, recipe, layout, spacing, shift, odd, amplitude, inv_freq, float_angles). The recipe chooses
-   options that are None. inv_freq is the bytes of float64 numbers. */
+/* Formula(dim, base, recipe, layout, spacing, shift, odd, amplitude, inv_freq, float_angles). Options that are None are
+   chosen by the recipe. inv_freq is the bytes of float64 numbers. */
 static PyObject *formula_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *Py_UNUSED(options))
 {
     Py_ssize_t dim, bytes;
@@ -131,7 +131,8 @@ static int positions_of(struct view *view, PyObject *object, inlay_position_type
     return failed;
 }
 
-/* Returns the number of consecutive positions from index i on, or 0 if position i is real, negative or out of range. */
+/* Returns the number of consecutive positions from index i on, or 0 if position i is negative, out of range or of a
+   floating-point type. */
 static size_t run_at(const struct view *positions, inlay_position_type type, size_t i, size_t count)
 {
     const int64_t first = type == INLAY_POSITION_I64 ? view_int64_at(positions, i) : -1;
@@ -231,7 +232,7 @@ struct rotary {
     const unsigned char *axis;                    /* axis of each frequency, [half] */
     size_t half;                                  /* number of frequencies */
     const inlay_sinusoid *sinusoids[ROTARY_AXES]; /* frequencies of each axis, layout split; null: none */
-    size_t counts[ROTARY_AXES];                   /* their number */
+    size_t counts[ROTARY_AXES];                   /* number of frequencies of each axis */
     inlay_element_type type;
     inlay_rotary_layout layout;
     char *buffer; /* LISTED_ROWS rows of `half` sines and cosines */
@@ -279,7 +280,7 @@ static inlay_status write_list(const struct rotary *rotary, size_t axis, const s
     return INLAY_OK;
 }
 
-/* Writes both tables: consecutive positions run by run, others as a list. */
+/* Writes both tables: consecutive positions as runs, other positions as a list. */
 static inlay_status write_tables(const struct rotary *rotary, const struct view *positions, inlay_position_type type,
                                  const struct output pair[2], inlay_fault *fault)
 {
@@ -351,8 +352,8 @@ static int rotary_open(struct rotary *rotary, PyObject *formulas)
     return rotary->buffer != NULL ? 0 : raise_memory();
 }
 
-/* Returns true unless sections require positions [3, ...] and these aren't; then returns false with an exception set.
- */
+/* Returns true if positions have the shape that the formula requires: any shape, or with sections [3, ...]. Otherwise
+   returns false with an exception set. */
 static bool suits_rotary(const struct rotary *rotary, const struct view *positions)
 {
     if (rotary->axes == 1 || (positions->dims >= 1 && positions->shape[0] == ROTARY_AXES))

@@ -100,8 +100,8 @@ int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ss
     return flat ? 1 : 2;
 }
 
-/* Returns the number of columns in a row of `bytes` bytes. For 4-bit types, an odd dim must be given explicitly, since
-   half a byte of the row is unused. */
+/* Returns the number of columns in a row of `bytes` bytes. For 4-bit types, the result is even: an odd dim must be
+   given explicitly, since half a byte of each row is then unused. */
 static size_t dim_of_row(inlay_element_type type, size_t bytes)
 {
     const size_t columns = 256; /* a multiple of every block size */
@@ -189,7 +189,7 @@ static int read_parameters(struct table *table, PyObject *scales, PyObject *zero
     return view_keep(&table->zeros, zeros, "zeros", dtype, dims_of_zeros, of_zeros, &view->zeros);
 }
 
-/* Sets the element type, given by name or else by the array. */
+/* Sets the element type: the type named `name`, or the type of the array if `name` is None. */
 static int type_of(const struct view *data, const char *what, PyObject *name, inlay_element_type *type)
 {
     *type = dtype_infos[data->dtype].element;

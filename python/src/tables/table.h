@@ -42,9 +42,9 @@ int table_check_dim(const char *what, inlay_element_type type, size_t dim);
 /* Reads `group`, the number of columns per scale. Returns -1 with an exception set on failure. */
 int table_group(PyObject *group, size_t dim, uint32_t *columns);
 
-/* Makes a Table from a dict with the arguments of Table(). Steals the dict; a null dict means that an exception is
-   already set. `what` names the data in errors; a negative error means unknown. Returns null with an exception set on
-   failure. */
+/* Makes a Table from a dict with the arguments of Table(). Steals the dict. If it is null, an exception must already be
+   set. `what` names the data in errors. A negative largest_error means that the error is unknown. Returns null with an
+   exception set on failure. */
 PyObject *table_make(PyObject *options, const char *what, double largest_error);
 
 /* Returns the object if it is a Table, or a new Table of an array. `what` names the argument in errors. Returns null
@@ -64,7 +64,7 @@ bool table_is(PyObject *object);
 /* Returns the factor of all rows, which isn't part of the view. */
 float table_scale(PyObject *table);
 
-/* Returns the open file of the rows of a Table, borrowed, or null if they are in memory. */
+/* Returns the open file with the rows of a Table, without adding a user. Returns null if the rows are in memory. */
 struct open_file *table_file(PyObject *self);
 
 /* Adds the type to the module. Returns -1 with an exception set on failure. */
