@@ -45,8 +45,8 @@
  * Conventions of every function:
  *
  * - Shapes are in brackets, e.g. [n, dim]. The last dimension is contiguous. Sizes count elements. The `size` of a
- *   struct, and sizes whose names end in `_bytes`, count bytes. Rows are `stride_bytes` apart. A stride is at least the
- *   size of one row and need not be a multiple of anything. Rows, outputs and ids need no alignment.
+ *   struct counts bytes, and so do sizes with names that end in `_bytes`. Rows are `stride_bytes` apart. A stride is at
+ *   least the size of one row and need not be a multiple of anything. Rows, outputs and ids need no alignment.
  * - All arguments are validated before the first write. If a function doesn't return INLAY_OK, its outputs are
  *   unchanged, except that create functions set the handle to null. No function prints, aborts or changes errno.
  * - An output must not overlap a handle that the call reads. It must not overlap an input array either, unless the

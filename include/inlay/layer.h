@@ -32,13 +32,13 @@ typedef enum inlay_stores {
    token_mapping_length. Otherwise it is the table's `vocab` for a shard, and its number of rows for a whole table. */
 typedef enum inlay_bad_id {
     INLAY_BAD_ID_ERROR = 0,      /**< the call returns INLAY_ERROR_ID and writes nothing */
-    INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest id, 0 or vocab - 1; same as ERROR if vocab is 0 */
+    INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest id, 0 or vocab - 1; like ERROR if vocab is 0 */
     INLAY_BAD_ID_ZERO = 2,       /**< uses a row of zeros */
     INLAY_BAD_ID_SUBSTITUTE = 3, /**< uses the row of substitute_id, e.g. the unknown token */
     INLAY_BAD_ID_SKIP = 4,       /**< leaves the output row unchanged */
 } inlay_bad_id;
 
-/** How zero rows are handled: those of padding_id, and those of bad ids with INLAY_BAD_ID_ZERO. */
+/** How zero rows are handled. padding_id has a zero row, and so do bad ids with INLAY_BAD_ID_ZERO. */
 typedef enum inlay_zero_rows {
     INLAY_ZERO_ROWS_BARE = 0,       /**< the output row is zeros; no position, segment or norm is applied */
     INLAY_ZERO_ROWS_POSITIONED = 1, /**< like any other row: positions and the other terms are applied */

@@ -45,7 +45,7 @@ static const struct option_rule rules[] = {
      .help = "columns per scale of grouped types (default: 32)"},
     {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "store zero points; only for grouped types"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
-     .help = "element type of the table, if the file's elements don't determine it; names are those of --type",
+     .help = "element type of the table, if the file's elements don't determine it; takes the names of --type",
      .heading = "\nIf FROM is a .npy file; scales and zero points are in the same directory:\n"},
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,
      .help = "number of columns; only needed for u4_rowwise, if it is odd"},

@@ -137,7 +137,7 @@ static int load_companion(const char *path, int which, struct weights *weights)
     return check_companion(path, which, &npy, &wanted);
 }
 
-/* Rejects a table whose dim differs from --dim. */
+/* Rejects a table if its dim differs from --dim. */
 static int check_dim(const char *name, size_t dim, const inlay_table *table)
 {
     if (dim == 0 || dim == table->dim)

@@ -13,7 +13,7 @@
 /** The word at the cursor. */
 struct cursor {
     const char *word;
-    size_t kept; /**< bytes of the word to keep, e.g. those of --NAME= */
+    size_t kept; /**< number of leading bytes of the word to keep, e.g. --NAME= */
 };
 
 /** Prints a line for a word of `size` bytes if the word starts with the typed text. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Output files. Each is written to a temporary file next to its target, which is renamed when it is complete. So a
- * failed or interrupted run keeps the old file. An existing file is replaced only with --force. An input
+ * Output files. Each is written to a temporary file next to its target. The complete temporary file is renamed to the
+ * target. So a failed or interrupted run keeps the old file. An existing file is replaced only with --force. An input
  * (inputs/opened.h) is never replaced. "-", pipes and devices are written directly; a terminal is refused.
  */
 #pragma once

@@ -86,7 +86,7 @@ struct family {
     bool once;                        /**< checks run under a single condition, because each takes long */
 };
 
-/** The fields of a family whose items are the rows of an array. */
+/** The fields of a family for which items are the rows of an array. */
 #define ITEMS_OF(table) .rows = (table), .row_bytes = sizeof *(table), .row_count = sizeof(table) / sizeof *(table)
 
 /** Returns the name of an item of a family; null past the last one. */

@@ -93,7 +93,7 @@ static void test_isa(struct tally *tally, const char *isa, size_t checks)
     printf("%-9s %zu of %zu checks passed\n", isa, passed, checks);
 }
 
-/* Appends the names of the ISAs that run here, or of those that don't. */
+/* Appends the names of the ISAs that run here if `wanted` is 1, or of all others if it is 0. */
 static void append_isas(char *line, size_t size, int wanted)
 {
     int runs;

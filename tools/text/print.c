@@ -64,8 +64,8 @@ static void collect(struct printer *printer, size_t level, size_t row)
     }
 }
 
-/* Formats a value with the fewest digits that strtof reads back, up to the printer's limit. Returns true if they
-   suffice. */
+/* Formats a value with the fewest digits from which strtof restores it, up to the printer's limit. Returns true if the
+   limit suffices. */
 static bool format_value(const struct printer *printer, float value, char text[NUMBER_BYTES])
 {
     if (!isfinite(value)) {

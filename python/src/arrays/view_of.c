@@ -209,7 +209,7 @@ static int view_of_detached(struct view *view, PyObject *object, const char *wha
     return failed;
 }
 
-/* Replaces the current exception with that of bad_list(), if any. Returns true if it did. */
+/* Replaces the current exception with the one from bad_list(), if there is one. Returns true if it replaced it. */
 static bool refuse_list(PyObject *object, const char *what)
 {
     PyObject *kind, *error, *trace;

@@ -266,7 +266,7 @@ int layer_init(PyObject *module)
         {"complete", get_complete, NULL, "True if nothing comes between the layer and the first block.", NULL},
         {"remaining_ops", get_remaining_ops, NULL,
          "The model's steps between the layer and the first block: pairs (operation, tensor name or None).", NULL},
-        {"threads", get_threads, NULL, "Threads of a call; None: those of inlay.set_num_threads().", NULL},
+        {"threads", get_threads, NULL, "Threads of a call; None: the number set by inlay.set_num_threads().", NULL},
         {NULL, NULL, NULL, NULL, NULL},
     };
     static PyMemberDef members[] = {

@@ -73,7 +73,7 @@ static PyObject *finish(struct ngram_call *call, struct output *output, PyObject
 
 /* ---- Row ids ---------------------------------------------------------------------------------------------------- */
 
-/* Sets ValueError for a column whose row ids overflow int32. */
+/* Sets ValueError for the first column with row ids that overflow int32. */
 static void explain_ids(const struct ngram_call *call)
 {
     for (size_t i = call->first_column; i < call->first_column + call->columns; i++) {

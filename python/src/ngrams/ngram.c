@@ -193,8 +193,8 @@ int ngram_init(PyObject *module)
          "dtype=\"int64\", threads=None)\n--\n\nReturns the row ids of each token, [..., columns]; -1 is no row."},
         {"history", (PyCFunction)(void (*)(void))ngram_history, METH_FASTCALL | METH_KEYWORDS,
          "history(ids, accepted=None, *, offsets=None, history=None, history_lengths=None, out=None, "
-         "out_lengths=None)\n--\n\nReturns the histories for the next call, [sequences, length - 1], and their "
-         "lengths: those after `accepted` tokens of each sequence."},
+         "out_lengths=None)\n--\n\nReturns the histories after `accepted` tokens of each sequence, [sequences, "
+         "length - 1], and their lengths, for the next call."},
         {NULL, NULL, 0, NULL},
     };
     static PyMemberDef members[] = {

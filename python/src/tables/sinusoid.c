@@ -131,8 +131,8 @@ static int positions_of(struct view *view, PyObject *object, inlay_position_type
     return failed;
 }
 
-/* Returns the number of consecutive positions from index i on, or 0 if position i is negative, out of range or of a
-   floating-point type. */
+/* Returns the number of consecutive positions from index i on. Returns 0 if position i is negative or too large, or if
+   positions aren't integers. */
 static size_t run_at(const struct view *positions, inlay_position_type type, size_t i, size_t count)
 {
     const int64_t first = type == INLAY_POSITION_I64 ? view_int64_at(positions, i) : -1;
@@ -361,8 +361,8 @@ static bool suits_rotary(const struct rotary *rotary, const struct view *positio
     PyObject *shape = shape_text(positions->dims, positions->shape);
     if (shape != NULL)
         PyErr_Format(PyExc_ValueError,
-                     "positions has shape %U; with mrope_section it is [3, ...]: temporal, height and width, which are "
-                     "the same for text",
+                     "positions has shape %U; with mrope_section it is [3, ...]: temporal, height and width, all equal "
+                     "for text",
                      shape);
     Py_XDECREF(shape);
     return false;
