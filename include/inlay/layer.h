@@ -42,7 +42,7 @@ typedef enum inlay_bad_id {
 typedef enum inlay_zero_rows {
     INLAY_ZERO_ROWS_BARE = 0,       /**< the output row is zeros; no position, segment or norm is applied */
     INLAY_ZERO_ROWS_POSITIONED = 1, /**< like any other row: positions and the other terms are applied */
-    INLAY_ZERO_ROWS_TABLE = 2,      /**< like POSITIONED, but padding_id uses its row of the table, like PyTorch's
+    INLAY_ZERO_ROWS_TABLE = 2,      /**< like POSITIONED, but padding_id uses its row of the table, as with PyTorch's
                                        padding_idx at inference; padding_id then affects only positions */
 } inlay_zero_rows;
 
@@ -122,7 +122,8 @@ typedef struct inlay_cpu_info {
                                not measured */
     size_t l1_bytes;      /**< L1 data cache of a core, as reported by x86-64 CPUs; 0 if the CPU reports none, and
                                always 0 on other architectures */
-    size_t l2_bytes;      /**< L2 cache of a core, or 0 as above. Float32 calls whose output fits in L2 prefetch less */
+    size_t l2_bytes;      /**< L2 cache of a core, or 0 as above. If the output fits in L2, float32 calls prefetch
+                               less */
     size_t l3_bytes;      /**< L3 cache, or 0 as above. Not used for tuning, since virtual machines report arbitrary
                                sizes */
     char cpu[48];         /**< the CPU's own name, in ASCII; empty if it reports none */
