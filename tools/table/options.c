@@ -90,7 +90,7 @@ static const struct option_rule rules[] = {
     {"beta-slow", "X", OPTION_REAL, FIELD(rotary.beta_slow), MIN, 1e6, .modes = YARN,
      .help = "yarn: frequencies with at most X rotations are divided by --factor (default: 1)"},
     {"no-truncate", NULL, OPTION_FLAG, FIELD(no_truncate), .modes = YARN,
-     .help = "yarn: do not round the ends of the ramp to integers"},
+     .help = "yarn: do not round the frequency indices at these limits to integers"},
     {"mscale", "X", OPTION_REAL, FIELD(rotary.mscale), MIN, 100, .modes = YARN,
      .help = "yarn: a weight in DeepSeek's attention factor; needs --mscale-all-dim"},
     {"mscale-all-dim", "X", OPTION_REAL, FIELD(rotary.mscale_all_dim), MIN, 100, .modes = YARN,
@@ -98,9 +98,9 @@ static const struct option_rule rules[] = {
     {"attention-factor", "X", OPTION_REAL, FIELD(rotary.attention_factor), MIN, 0x1p10, .modes = YARN | LONGROPE,
      .help = "yarn, longrope: an attention factor that replaces the computed one"},
     {"short-factors", "LIST", OPTION_TEXT, FIELD(short_factors), .modes = LONGROPE, .needed = true,
-     .help = "longrope: a factor per frequency for short sequences"},
+     .help = "longrope: a factor per frequency, for sequences up to the original length"},
     {"long-factors", "LIST", OPTION_TEXT, FIELD(long_factors), .modes = LONGROPE, .needed = true,
-     .help = "longrope: a factor per frequency beyond the original length"},
+     .help = "longrope: a factor per frequency, for longer sequences"},
     {"print-frequencies", NULL, OPTION_FLAG, FIELD(print_frequencies), .modes = ALL,
      .help = "only print the frequencies, in the format that --inv-freq reads"},
 
@@ -132,7 +132,7 @@ static const struct refusal refusals[] = {
      "--compare only prints distances of float32 tables, computed on one thread: drop --%s"},
     {{"attention-factor"},
      "mscale",
-     "--attention-factor replaces what --mscale and --mscale-all-dim compute: drop it or them"},
+     "--attention-factor replaces what --mscale and --mscale-all-dim compute: drop it or both of them"},
     {.why = NULL},
 };
 
