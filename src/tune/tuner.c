@@ -219,8 +219,7 @@ void inlay_tuner_start(const struct inlay_choices *choices)
     if (class == NULL)
         return;
     for (int computes = 0; computes < 2; computes++)
-        if (class->best[computes] == INLAY_PREFETCH_AUTOMATIC) /* else a call of another route would replace it */
-            class->best[computes] = choices->prefetch[computes];
+        class->best[computes] = choices->prefetch[computes];
     if (class->computes == COMPUTES_UNKNOWN)
         class->computes = choices->computes ? COMPUTES_YES : COMPUTES_NO;
     class->calls += choices->either;

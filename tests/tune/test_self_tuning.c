@@ -221,28 +221,6 @@ START_TEST(tuning_states_can_be_saved)
 }
 END_TEST
 
-/* A call with dropout takes the general path, which can't prefetch by line. */
-START_TEST(calls_of_other_routes_keep_the_strategy)
-{
-    inlay_tuning_state state = {.size = sizeof state};
-    for (int i = 0; i < INLAY_TUNING_CALL_CLASSES; i++) {
-        state.samples[i] = 1;
-        state.prefetch[i] = INLAY_PREFETCH_L2_LINE_AHEAD_8;
-    }
-    inlay_layer_spec spec = fixture.spec;
-    spec.norm = INLAY_NORM_RMS;
-    spec.tuning_state = &state;
-    inlay_layer *layer = make_layer_of(&spec);
-    inlay_batch batch = inlay_batch_i32(fixture.ids, 8, 128, 1);
-    batch.dropout = 0.5f;
-    ck_assert_int_eq(inlay_forward(layer, &batch, fixture.out[0], DIM * sizeof(float), NULL, NULL), INLAY_OK);
-    const inlay_tuning_state after = state_of(layer);
-    for (int i = 0; i < INLAY_TUNING_CALL_CLASSES; i++)
-        EXPECT(after.prefetch[i] == INLAY_PREFETCH_L2_LINE_AHEAD_8, "class %d: strategy %d", i, after.prefetch[i]);
-    inlay_layer_destroy(layer);
-}
-END_TEST
-
 /* Tuning state initializes another layer, and invalid state is rejected. */
 START_TEST(tuning_states_can_be_passed_on)
 {
@@ -438,8 +416,7 @@ int main(int argc, char **argv)
 {
     variable_set("INLAY_CPU", "unknown"); /* also tunes stores */
     return RUN_TESTS(argc, argv, "self_tuning", make_fixture, free_fixture, bits_stay_while_tuning, tunings_are_obeyed,
-                     wide_rows_give_samples_of_both_sources, tuning_states_can_be_saved,
-                     calls_of_other_routes_keep_the_strategy, tuning_states_can_be_passed_on,
+                     wide_rows_give_samples_of_both_sources, tuning_states_can_be_saved, tuning_states_can_be_passed_on,
                      the_environment_switches_it_off, explanations_show_what_was_tuned,
                      a_layer_that_learns_nothing_keeps_to_what_it_was_given, threads_learn_together);
 }
