@@ -99,7 +99,7 @@ deb_sources() {
         tar -cf - -T - | tar -C "$folder/source" -xf -
     mv "$folder/source/packaging/debian" "$folder/source/debian" # where dpkg wants it
     tar -C "$folder/source" --exclude=./debian --owner=0 --group=0 --numeric-owner --sort=name \
-        --transform "s,^\\.,inlay-$version," -czf "$folder/packages/inlay_$version.orig.tar.gz" .
+        --transform "s,^\\.,inlay-$version,S" -czf "$folder/packages/inlay_$version.orig.tar.gz" .
 }
 
 # deb_base FOLDER: creates the tarball of a minimal Debian, once.
