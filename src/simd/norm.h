@@ -20,17 +20,23 @@ VEC_INLINE void norm_sweep(const unsigned char *const *rows, size_t count, size_
         sums[i] = lane_sums_total(&lanes[i], rows[i] + column * sizeof(float), columns - column);
 }
 
+/* Adds (x - mean)^2 of `count` columns, at most SUM_LANES, to their lanes. */
+VEC_INLINE void norm_add_deviations(double *lanes, const unsigned char *columns, size_t count, double mean)
+{
+    for (size_t lane = 0; lane < count; lane++) {
+        const double distance = inlay_load_f32(columns, lane) - mean;
+        lanes[lane] += distance * distance;
+    }
+}
+
 /* Returns the sum of (x - mean)^2. Rarely called, hence not inlined. */
 static __attribute__((noinline)) double norm_deviations(const unsigned char *row, size_t columns, double mean)
 {
     double lanes[SUM_LANES] = {0};
-    for (size_t column = 0; column < columns; column += SUM_LANES) {
-        const size_t count = columns - column < SUM_LANES ? columns - column : SUM_LANES;
-        for (size_t lane = 0; lane < count; lane++) {
-            const double distance = inlay_load_f32(row, column + lane) - mean;
-            lanes[lane] += distance * distance;
-        }
-    }
+    size_t column = 0;
+    for (; column + SUM_LANES <= columns; column += SUM_LANES)
+        norm_add_deviations(lanes, row + column * sizeof(float), SUM_LANES, mean);
+    norm_add_deviations(lanes, row + column * sizeof(float), columns - column, mean);
     return lane_total(lanes, SUM_LANES);
 }
 
