@@ -23,7 +23,7 @@ struct inlay_group {
 };
 
 /* Finishes whole rows of floats, as inlay_stage.finish does; the context is the part. */
-void inlay_finish_rows(const void *part, unsigned char *const *floats, const struct inlay_row_sums *sums,
+void inlay_finish_rows(const void *context, unsigned char *const *floats, const struct inlay_row_sums *sums,
                        unsigned char *const *out, size_t count);
 
 /* Writes columns of rows of floats to out[i] as the output's type. */
