@@ -68,10 +68,11 @@ def bits_of(array: Any) -> Optional[tuple[Any, str]]:
     return array.view(getattr(torch, _BITS[name]) if of_torch else _BITS[name]), name
 
 
-def check_gradient() -> None:
-    """Raises RuntimeError for an output that requires a gradient, as PyTorch does."""
+def check_gradient(what: str) -> None:
+    """Raises RuntimeError for an array that requires a gradient, as PyTorch does for outputs."""
     if sys.modules["torch"].is_grad_enabled():
-        raise RuntimeError("out requires a gradient, which calls don't compute: call it under torch.no_grad()")
+        way = "call it under torch.no_grad(), or use a module of inlay.torch"
+        raise RuntimeError(f"{what} requires a gradient, which calls don't compute: {way}")
 
 
 def unknown_dtype(array: Any, what: str) -> TypeError:

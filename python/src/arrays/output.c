@@ -117,14 +117,12 @@ static int returns_none(PyObject *result)
     return result != NULL ? 0 : -1;
 }
 
-/* Returns -1 with RuntimeError set for a tensor that PyTorch would refuse to write to. */
-static int check_gradient(PyObject *out)
+int output_check_gradient(PyObject *tensor, const char *what)
 {
-    PyObject *gradient = PyObject_GetAttrString(out, "requires_grad");
+    PyObject *gradient = PyObject_GetAttrString(tensor, "requires_grad");
+    PyErr_Clear();        /* not a PyTorch tensor */
     Py_XDECREF(gradient); /* a bool */
-    if (gradient != Py_True)
-        return gradient != NULL ? 0 : -1;
-    return returns_none(python_call("inlay.arrays", "check_gradient", "()"));
+    return gradient == Py_True ? returns_none(python_call("inlay.arrays", "check_gradient", "(s)", what)) : 0;
 }
 
 /* Increments the version of a tensor, so PyTorch notices the change. Returns -1 with an exception set on failure. */
@@ -147,11 +145,11 @@ static int open_given(struct output *output, PyObject *out, enum dtype dtype, in
     output->versioned = output->given.way == VIEW_DLPACK && PyObject_HasAttrString(out, "_version");
     if (output->given.way == VIEW_DLPACK && is_jax(out))
         failed = raise_error(PyExc_TypeError, "out is a JAX array, which is immutable");
-    else if (output->versioned && check_gradient(out) < 0)
+    else if (output->versioned && output_check_gradient(out, "out") < 0)
         failed = -1;
     else if (PyList_Check(out) || PyTuple_Check(out) || PyLong_Check(out) || PyFloat_Check(out))
         failed = raise_error(PyExc_TypeError, "out must be an array");
-    if (failed || view_require_out(&output->given, dtype, dims, shape, &output->stride_bytes) < 0) {
+    if (failed || view_require_out(&output->given, dtype, dims, shape) < 0) {
         view_release(&output->given);
         return -1;
     }
@@ -163,6 +161,17 @@ static int open_given(struct output *output, PyObject *out, enum dtype dtype, in
 
 int output_open(struct output *output, PyObject *out, enum view_way way, enum dtype dtype, int dims,
                 const Py_ssize_t *shape)
+{
+    if (output_open_strided(output, out, way, dtype, dims, shape) < 0)
+        return -1;
+    if (out == NULL || out == Py_None || view_row_stride(&output->given, &output->stride_bytes) == 0)
+        return 0;
+    output_abandon(output);
+    return -1;
+}
+
+int output_open_strided(struct output *output, PyObject *out, enum view_way way, enum dtype dtype, int dims,
+                        const Py_ssize_t *shape)
 {
     if (out != NULL && out != Py_None)
         return open_given(output, out, dtype, dims, shape);

@@ -24,6 +24,14 @@ struct output {
 int output_open(struct output *output, PyObject *out, enum view_way way, enum dtype dtype, int dims,
                 const Py_ssize_t *shape);
 
+/* Same, but rows of `out` may have any strides, those of output->given. Rows of a new array are contiguous. */
+int output_open_strided(struct output *output, PyObject *out, enum view_way way, enum dtype dtype, int dims,
+                        const Py_ssize_t *shape);
+
+/* Returns -1 with RuntimeError set for a PyTorch tensor that requires a gradient, which calls don't compute. `what`
+   names it in errors. */
+int output_check_gradient(PyObject *tensor, const char *what);
+
 /* Closes an output. Returns it as an array of the same framework as `like`, or null with an exception set. */
 PyObject *output_close(struct output *output, enum view_way way, PyObject *like);
 

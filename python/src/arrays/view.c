@@ -221,16 +221,20 @@ inlay_id_type view_ids(struct view *view, const char *what)
     return (inlay_id_type)0;
 }
 
-int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape, size_t *stride_bytes)
+int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape)
 {
     if (view->dtype != dtype)
         return raise_error(PyExc_TypeError, "out has elements of type %s, expected %s", dtype_infos[view->dtype].name,
                            dtype_infos[dtype].name);
     if (view_require_shape(view, "out", dims, shape) < 0)
         return -1;
-    if (!view->writable)
-        return raise_error(PyExc_ValueError, "out is read-only: give an array that can be written");
-    const Py_ssize_t bytes = dtype_infos[dtype].bytes, dim = shape[dims - 1];
+    return view->writable ? 0 : raise_error(PyExc_ValueError, "out is read-only: give an array that can be written");
+}
+
+int view_row_stride(const struct view *view, size_t *stride_bytes)
+{
+    const int dims = view->dims;
+    const Py_ssize_t bytes = dtype_infos[view->dtype].bytes, dim = view->shape[dims - 1];
     *stride_bytes = (size_t)(dim * bytes);
     if (view_count(view) == 0)
         return 0;
@@ -238,7 +242,7 @@ int view_require_out(const struct view *view, enum dtype dtype, int dims, const 
     /* The stride of a dimension of 1 doesn't matter. */
     Py_ssize_t step = 0;
     for (int i = dims - 2; good && i >= 0; i--) {
-        if (shape[i] == 1)
+        if (view->shape[i] == 1)
             continue;
         if (step == 0) {
             step = view->stride_bytes[i];
@@ -247,7 +251,7 @@ int view_require_out(const struct view *view, enum dtype dtype, int dims, const 
         } else {
             good = view->stride_bytes[i] == step;
         }
-        step *= shape[i];
+        step *= view->shape[i];
     }
     if (good)
         return 0;

@@ -91,14 +91,20 @@ int view_require_contiguous(const struct view *view, const char *what);
    become int64. Returns the type, or 0 with an exception set. */
 inlay_id_type view_ids(struct view *view, const char *what);
 
-/* Borrows the offsets [sequences + 1] of `ids` as int64 for the duration of a call. Returns -1 with an exception set on
-   failure. */
+/* Borrows ids that broadcast to `shape` for the duration of a call. Sets *data and *type, or *type to 0 if there are no
+   elements. Returns -1 with an exception set on failure. */
+int view_borrow_ids(struct view *view, PyObject *array, const char *what, int dims, const Py_ssize_t *shape,
+                    const void **data, inlay_id_type *type);
+
+/* Borrows offsets [sequences + 1] as int64 for the duration of a call. If `ids` isn't null, requires that it has one
+   dimension. Returns -1 with an exception set on failure. */
 int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids);
 
-/* Requires a writable array of `shape` with contiguous rows at a constant stride. Sets the stride. Returns -1 with
-   TypeError or ValueError. */
-int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape,
-                     size_t *stride_bytes);
+/* Requires a writable array of a type and a shape. Returns -1 with TypeError or ValueError. */
+int view_require_out(const struct view *view, enum dtype dtype, int dims, const Py_ssize_t *shape);
+
+/* Requires contiguous rows at a constant stride, and sets the stride. Returns -1 with ValueError set on failure. */
+int view_row_stride(const struct view *view, size_t *stride_bytes);
 
 /* Returns a new string such as "[2, 3]". */
 PyObject *shape_text(int dims, const Py_ssize_t *shape);

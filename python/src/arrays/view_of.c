@@ -325,9 +325,20 @@ int view_borrow(struct view *view, PyObject *object, const char *what, enum dtyp
     return 0;
 }
 
+int view_borrow_ids(struct view *view, PyObject *array, const char *what, int dims, const Py_ssize_t *shape,
+                    const void **data, inlay_id_type *type)
+{
+    if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_broadcast(view, what, dims, shape) < 0)
+        return -1;
+    const inlay_id_type found = view_ids(view, what);
+    *data = view->data;
+    *type = view->data != NULL ? found : (inlay_id_type)0; /* empty tensors have no address */
+    return found != 0 ? 0 : -1;
+}
+
 int view_borrow_offsets(struct view *view, PyObject *offsets, const struct view *ids)
 {
-    if (ids->dims != 1)
+    if (ids != NULL && ids->dims != 1)
         return raise_error(PyExc_ValueError, "ids has %d dimensions, expected 1 with offsets: give ids.reshape(-1)",
                            ids->dims);
     if (view_borrow(view, offsets, "offsets", DTYPE_UNKNOWN) < 0 || view_ids(view, "offsets") == 0 ||

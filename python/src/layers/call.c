@@ -50,14 +50,7 @@ static int check_use(const struct layer_facts *layer, PyObject *const given[ARGU
 static int read_ids(struct view *view, PyObject *array, const char *what, const struct view *ids, const void **data,
                     inlay_id_type *type)
 {
-    if (array == NULL)
-        return 0;
-    if (view_borrow(view, array, what, DTYPE_UNKNOWN) < 0 || view_broadcast(view, what, ids->dims, ids->shape) < 0)
-        return -1;
-    const inlay_id_type found = view_ids(view, what);
-    *data = view->data;
-    *type = view->data != NULL ? found : (inlay_id_type)0; /* empty tensors have no address */
-    return found != 0 ? 0 : -1;
+    return array != NULL ? view_borrow_ids(view, array, what, ids->dims, ids->shape, data, type) : 0;
 }
 
 static int read_weights(struct call *call, PyObject *array)
