@@ -24,7 +24,7 @@ from .files import File
 from .files import open_file as open
 from .ngrams import NGram
 from .norms import L2Norm, LayerNorm, RMSNorm
-from .positions import Sinusoid, rotary, sinusoid
+from .positions import Rotary, Sinusoid, rotary, sinusoid
 from .static import StaticEmbedding
 from .tables import quantize, random
 
@@ -38,6 +38,7 @@ __all__ = [
     "LayerNorm",
     "NGram",
     "RMSNorm",
+    "Rotary",
     "Sinusoid",
     "StaticEmbedding",
     "Table",

@@ -173,6 +173,31 @@ class NGram:
         out_lengths: Optional[Array] = None,
     ) -> tuple[Array, Array]: ...
 
+class Rotary:
+    dim: int
+    def __new__(
+        cls,
+        dim: int,
+        base: float,
+        inv_freq: Optional[bytes],
+        attention_factor: float,
+        layout: str,
+        float_angles: bool,
+        cached_positions: Optional[int],
+        threads: Optional[int],
+    ) -> Any: ...
+    def __call__(
+        self,
+        *arrays: Array,
+        out: Union[Array, Sequence[Optional[Array]], None] = None,
+        start: Optional[int] = None,
+        starts: Optional[Array] = None,
+        position_ids: Optional[Array] = None,
+        offsets: Optional[Array] = None,
+        inverse: bool = False,
+        heads_first: bool = False,
+    ) -> Any: ...
+
 def use_numpy(module: Any, direct: bool = True, /) -> bool: ...
 def get_num_threads() -> int: ...
 def set_num_threads(threads: int, /) -> None: ...

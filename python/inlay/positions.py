@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Positional encodings: sinusoids, and rotary tables of cosines and sines."""
+"""Positional encodings: sinusoids, rotary tables of cosines and sines, and rotations by them."""
 
 import array
 import dataclasses
 import functools
 import numbers
+import operator
 import re
 from typing import Any, Mapping, Optional, Sequence
 
@@ -279,6 +280,26 @@ def _rotary_formula(dim: int, base: float, items: tuple[tuple[str, Any], ...]) -
     )
 
 
+def _read(
+    dim: Optional[int], base: Optional[float], scaling: Any, layer_type: Optional[str], length: Optional[int]
+) -> tuple[int, float, tuple[tuple[str, Any], ...]]:
+    """Returns dim, base and the items of the entry of a rotary embedding, from the arguments of rotary()."""
+    entry: dict[str, Any] = {"rope_type": "default", "rope_theta": 10000.0 if base is None else base}
+    if scaling is not None:
+        dim, entry = _configuration(dim, scaling, layer_type)
+    if length is not None:
+        entry["length"] = length
+    theta = base if entry.get("rope_theta") is None else entry["rope_theta"]
+    if theta is None:
+        raise ValueError("scaling has no rope_theta: pass the whole configuration, its part for text, or base")
+    if base is not None and base != theta:
+        raise ValueError(f"base is {base}, but scaling has rope_theta {theta}: drop base")
+    _require("rope_theta" if base is None else "base", theta, 1, 1e30)
+    if dim is None:
+        raise ValueError("dim is missing: the rotary columns of a head, its head_dim times partial_rotary_factor")
+    return dim, float(theta), tuple(sorted(item for item in entry.items() if item[1] is not None))
+
+
 def rotary(
     positions: Any,
     dim: Optional[int] = None,
@@ -299,18 +320,79 @@ def rotary(
     10000. layout is "pairs" (dim / 2 columns), "halves" (Llama in PyTorch) or "interleaved". With mrope_section in
     scaling (Qwen2-VL to Qwen3-VL), positions are [3, ...]: temporal, height and width.
     """
-    entry: dict[str, Any] = {"rope_type": "default", "rope_theta": 10000.0 if base is None else base}
-    if scaling is not None:
-        dim, entry = _configuration(dim, scaling, layer_type)
-    if length is not None:
-        entry["length"] = length
-    theta = base if entry.get("rope_theta") is None else entry["rope_theta"]
-    if theta is None:
-        raise ValueError("scaling has no rope_theta: pass the whole configuration, its part for text, or base")
-    if base is not None and base != theta:
-        raise ValueError(f"base is {base}, but scaling has rope_theta {theta}: drop base")
-    _require("rope_theta" if base is None else "base", theta, 1, 1e30)
-    if dim is None:
-        raise ValueError("dim is missing: the rotary columns of a head, its head_dim times partial_rotary_factor")
-    key = tuple(sorted(item for item in entry.items() if item[1] is not None))
-    return _core.rotary_rows(_rotary_formula(dim, float(theta), key), positions, dtype, layout)
+    formula = _rotary_formula(*_read(dim, base, scaling, layer_type, length))
+    return _core.rotary_rows(formula, positions, dtype, layout)
+
+
+_MAX_DIM = 1024  # INLAY_ROTARY_MAX_DIM
+
+
+class Rotary(_core.Rotary):
+    """Rotates queries and keys by their positions. Any number of threads may share it.
+
+    dim, base, scaling, layer_type and length are those of inlay.rotary(). layout is "halves" (pairs of columns i and
+    dim / 2 + i) or "interleaved" (columns 2i and 2i + 1). inv_freq replaces base and scaling by your own frequencies in
+    radians per position; attention_factor then multiplies cosines and sines. float_angles computes angles in float32,
+    as PyTorch models do. cached_positions is the number of positions whose cosines and sines are kept in a table.
+    Rotary(**rotary.spec) makes an equal one.
+
+    rotary(*arrays, out=None, *, start=0, starts=None, position_ids=None, offsets=None, inverse=False,
+    heads_first=False) rotates 1 to 8 arrays [batch, length, heads, columns] or [length, heads, columns] of the same
+    tokens. With heads_first, heads are before the length. out is an array, or a tuple with an array or None for each;
+    the array itself is rotated in place.
+    """
+
+    spec: dict[str, Any]
+
+    def __new__(
+        cls,
+        dim: Optional[int] = None,
+        base: Optional[float] = None,
+        scaling: Any = None,
+        layout: str = "halves",
+        *,
+        layer_type: Optional[str] = None,
+        length: Optional[int] = None,
+        inv_freq: Optional[Sequence[float]] = None,
+        attention_factor: Optional[float] = None,
+        float_angles: bool = False,
+        cached_positions: Optional[int] = None,
+        threads: Optional[int] = None,
+    ) -> "Rotary":
+        layout = choose("layout", layout, ("halves", "interleaved"))
+        if inv_freq is None:
+            if attention_factor is not None:
+                raise ValueError("attention_factor needs inv_freq: put that of a model into scaling")
+            dim, base, items = _read(dim, base, scaling, layer_type, length)
+            if "mrope_section" in dict(items):
+                raise ValueError("scaling has mrope_section: use the tables of inlay.rotary(), or drop it for text")
+        else:
+            for name, value in {"base": base, "scaling": scaling, "layer_type": layer_type, "length": length}.items():
+                if value is not None:
+                    raise ValueError(f"{name} was given, but inv_freq has the frequencies: drop one of them")
+            inv_freq, items = tuple(map(float, _hashable(inv_freq))), ()
+            for i, frequency in enumerate(inv_freq):
+                _require(f"inv_freq[{i}]", frequency, 0, 2**31)
+            dim = 2 * len(inv_freq) if dim is None else dim
+        if not 2 <= operator.index(dim) <= _MAX_DIM or dim % 2:
+            raise ValueError(f"dim is {dim}, not an even number in [2, {_MAX_DIM}]")
+        attention = 1.0 if attention_factor is None else attention_factor
+        _require("attention_factor", attention, 2**-20, 2**10)
+        if dict(items).get("rope_type", "default") != "default":
+            inv_freq, attention = _frequencies(dim, base, dict(items))  # the default's aren't rounded to float64
+        options = (layout, bool(float_angles), cached_positions, threads)
+        self = super().__new__(cls, dim, base or 1.0, _doubles(inv_freq), attention, *options)
+        self.spec = {
+            "dim": int(dim),
+            "base": base if inv_freq is None else None,
+            "inv_freq": inv_freq,
+            "attention_factor": None if inv_freq is None else float(attention),
+            "layout": layout,
+            "float_angles": bool(float_angles),
+            "cached_positions": cached_positions,
+            "threads": threads,
+        }
+        return self
+
+    def __repr__(self) -> str:
+        return f"inlay.Rotary(dim {self.dim}, {self.spec['layout']})"

@@ -16,6 +16,7 @@
 #include "module/options.h"
 #include "module/threads.h"
 #include "ngrams/ngram.h"
+#include "rotary/rotary.h"
 #include "tables/new.h"
 #include "tables/sinusoid.h"
 #include "tables/table.h"
@@ -144,7 +145,8 @@ PyMODINIT_FUNC PyInit__core(void)
     threads_init();
     if (PyModule_AddStringConstant(module, "version", inlay_version()) < 0 || output_init(module) < 0 ||
         table_init(module) < 0 || sinusoid_init(module) < 0 || layer_init(module) < 0 || ngram_init(module) < 0 ||
-        file_errors_init(module) < 0 || file_tensor_init(module) < 0 || file_init(module) < 0)
+        rotary_init(module) < 0 || file_errors_init(module) < 0 || file_tensor_init(module) < 0 ||
+        file_init(module) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -36,6 +36,20 @@ def rms_norm(x, gamma, eps):
     return (x / numpy.sqrt((x**2).mean(-1, keepdims=True) + eps) * gamma).astype(f32)
 
 
+def rotate(x, positions, inv_freq, layout="halves", inverse=False, attention=1.0):
+    """Rotates [..., length, heads, columns] in extended precision. positions are [..., length]."""
+    x, dim = numpy.asarray(x, numpy.longdouble), 2 * len(inv_freq)
+    angle = numpy.asarray(positions, numpy.longdouble)[..., None, None] * numpy.asarray(inv_freq, numpy.longdouble)
+    cos, sin = attention * numpy.cos(angle), attention * numpy.sin(-angle if inverse else angle)
+    halves = layout == "halves"
+    first = slice(0, dim // 2) if halves else slice(0, dim, 2)
+    second = slice(dim // 2, dim) if halves else slice(1, dim, 2)
+    y = x.copy()
+    y[..., first] = x[..., first] * cos - x[..., second] * sin
+    y[..., second] = x[..., second] * cos + x[..., first] * sin
+    return y
+
+
 def philox(counter, key):
     """Four words of Philox4x32-10 (Salmon et al. 2011)."""
     c, k = [int(word) for word in counter], [key & 0xFFFFFFFF, key >> 32]

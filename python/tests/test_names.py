@@ -119,6 +119,7 @@ NGRAM = {"vocab": 9, "length": 2, "mix": "xor", "columns": [{"modulus": 5, "leng
         (lambda **given: inlay.rotary([1], 8, **given), r"rotary\(\)", "rope_scaling", "scaling", "layout"),
         (lambda **given: inlay.quantize(TABLE, "i8", **given), r"quantize\(\)", "group_size", "group", "zeros"),
         (lambda **given: inlay.random(4, 8, **given), r"random\(\)", "row_zero", "zero_row", "first_row"),
+        (lambda **given: inlay.Rotary(8, **given), r"Rotary\(\)", "rope_scaling", "scaling", "layout"),
         (inlay.LayerNorm, r"LayerNorm\(\)", "epsilon", "eps", "gamma"),
         (lambda **given: inlay.open("x", **given), r"open_file\(\)", "mem", "memory", "resident_bytes"),
         (lambda **given: inlay.StaticEmbedding(1, 2, **given), r"StaticEmbedding\(\)", "kinds", "kind", "tokenizer"),

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A call of a Rotary, from its Python arguments to the rotated arrays.
+ */
+#pragma once
+
+#include "abi.h"
+
+#include <inlay/inlay.h>
+
+/* Properties of a Rotary that its calls use. */
+struct rotary_facts {
+    const inlay_rotary *handle;
+    Py_ssize_t dim;
+    size_t threads; /* 0: the number set by inlay.set_num_threads() */
+};
+
+/* Prepares the names of arguments. Returns -1 with an exception set on failure. */
+int rotate_init(void);
+
+/* Returns the result of a vectorcall: the rotated array, or a tuple if several were given. Returns null with an
+   exception set on failure. */
+PyObject *rotate_run(const struct rotary_facts *rotary, PyObject *const *args, size_t count, PyObject *names);
