@@ -5,6 +5,7 @@ from . import operators
 from .conversion import Report, convert, restore
 from .modules import Embedding, EmbeddingBag, InputLayer, PositionalEncoding, StaticEmbedding
 from .ngrams import NGramEmbedding
+from .rotary import Rotary
 
 __all__ = [
     "Embedding",
@@ -13,6 +14,7 @@ __all__ = [
     "NGramEmbedding",
     "PositionalEncoding",
     "Report",
+    "Rotary",
     "StaticEmbedding",
     "convert",
     "operators",

@@ -373,7 +373,8 @@ class _Backward(torch.autograd.Function):
 # ---- Registration
 
 
-def _register(name: str, kernel: Callable[..., Any], differentiable: Any) -> None:
+def register(library: Any, name: str, kernel: Callable[..., Any], differentiate: Callable[..., Any]) -> None:
+    """Registers an operator. differentiate(compute, *values) calls `compute` on the values, with gradients."""
     operator = getattr(torch.ops.inlay, name).default
 
     def below(*values: Any) -> Any:
@@ -381,21 +382,22 @@ def _register(name: str, kernel: Callable[..., Any], differentiable: Any) -> Non
             return operator(*values)
 
     def with_gradients(*values: Any) -> Any:
-        tensors = [value for value in values if isinstance(value, Tensor)]
+        flat = [one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,))]
+        tensors = [one for one in flat if isinstance(one, Tensor)]
         dual = forward_ad._current_level >= 0
         if dual and any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors):
             raise NotImplementedError(f"inlay::{name} has no forward-mode derivative: call a module of inlay.torch")
         compute = kernel if way_of(*tensors) == DIRECT else below  # a second dispatch takes longer than a small call
         if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
-            return differentiable.apply(compute, *values)
+            return differentiate(compute, *values)
         return compute(*values)
 
-    _library.impl(name, kernel, "CPU")
-    _library.impl(name, with_gradients, "Autograd")
+    library.impl(name, kernel, "CPU")
+    library.impl(name, with_gradients, "Autograd")
 
 
-_register("forward", _call, _Forward)
-_register("backward", _call_backward, _Backward)
+register(_library, "forward", _call, _Forward.apply)
+register(_library, "backward", _call_backward, _Backward.apply)
 
 
 @torch.library.register_fake("inlay::forward", lib=_library)

@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: MIT
+"""inlay.torch.Rotary: eager, differentiated, compiled and exported, compared with rotations in extended precision."""
+
+import copy
+import pickle
+import shutil
+
+import numpy
+import pytest
+import reference
+
+torch = pytest.importorskip("torch", reason="there is no PyTorch")
+
+# pylint: disable=wrong-import-position
+import inlay
+import inlay.torch
+from torch.autograd import forward_ad
+
+BACKENDS = ["aot_eager"] + (["inductor"] if shutil.which("g++") else [])
+DIM, LENGTH = 8, 5
+OWN = {"inv_freq": [1.0, 0.25, 0.0, 0.003], "attention_factor": 1.5}
+IDS = torch.tensor([[1, 2, 3, 4, 100], [0, 0, 9, 5, 2]])
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def pair(dtype=torch.float32):
+    return torch.randn(2, LENGTH, 3, DIM + 2).to(dtype), torch.randn(2, LENGTH, 1, DIM).to(dtype)
+
+
+def exact(x, positions, **options):
+    """The rotation in float64. x is [..., length, heads, columns]."""
+    positions = numpy.broadcast_to(positions, x.shape[:-2])
+    options = {"inv_freq": OWN["inv_freq"], "attention": OWN["attention_factor"], **options}
+    return torch.from_numpy(reference.rotate(x.detach().double().numpy(), positions, **options).astype("f8"))
+
+
+TOLERANCES = {torch.float64: 1e-14, torch.float32: 2e-6, torch.float16: 8e-3, torch.bfloat16: 6e-2}
+POSITIONS = [({"start": 3}, range(3, 8)), ({"position_ids": IDS}, IDS), ({"position_ids": IDS[:1].int()}, IDS[0])]
+
+
+@pytest.mark.parametrize("layout", ["halves", "interleaved"])
+@pytest.mark.parametrize("dtype", TOLERANCES)
+@pytest.mark.parametrize("options, positions", POSITIONS)
+@pytest.mark.parametrize("inverse", [False, True])
+def test_rotations(layout, dtype, options, positions, inverse):
+    """inlay rotates three types, and PyTorch float64."""
+    module = inlay.torch.Rotary(layout=layout, **OWN)
+    given = pair(dtype)
+    for y, x in zip(module(*given, inverse=inverse, **options), given):
+        assert y.dtype == dtype and y.is_contiguous()
+        expected = exact(x, positions, layout=layout, inverse=inverse)
+        torch.testing.assert_close(y.double(), expected, rtol=0, atol=TOLERANCES[dtype])
+        turned = module(x.transpose(1, 2), inverse=inverse, heads_first=True, **options)
+        assert torch.equal(turned.transpose(1, 2), y)
+
+
+@pytest.mark.parametrize("options", [OWN, {"dim": DIM, "base": 5e5, "float_angles": True}])
+@pytest.mark.parametrize("layout", ["halves", "interleaved"])
+def test_fallback_has_the_same_bits(options, layout):
+    """Cosines that PyTorch computes in float64 and rounds are those of inlay."""
+    module = inlay.torch.Rotary(layout=layout, **options)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        x = torch.randn(2, 300, 3, DIM + 1).to(dtype)
+        assert torch.equal(module._reference(x, 7, None, False, False), module(x, start=7))
+
+
+def loss_of(function, tensors):
+    """A loss with different gradients for all elements."""
+    found = function(*tensors)
+    return sum((y.double() ** 3 * torch.linspace(-1, 2, y.numel()).reshape(y.shape)).sum() for y in found)
+
+
+def derivatives(function, dtype, wanted=(True, True), views=lambda x: x):
+    """First derivatives, and those of their squares."""
+    torch.manual_seed(1)
+    leaves = [x.to(dtype).requires_grad_(want) for x, want in zip(pair(), wanted)]
+    learned = [x for x in leaves if x.requires_grad]
+    first = torch.autograd.grad(loss_of(function, [views(x) for x in leaves]), learned, create_graph=True)
+    second = torch.autograd.grad(sum(gradient.double().square().sum() for gradient in first), learned)
+    return [gradient.detach().double() for gradient in (*first, *second)]
+
+
+@pytest.mark.parametrize("wanted", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("inverse", [False, True])
+def test_gradients(wanted, inverse):
+    """The gradients of float32 are those of PyTorch's rotation in float64."""
+    module = inlay.torch.Rotary(**OWN)
+
+    def direct(*tensors):
+        return module(*tensors, position_ids=IDS, inverse=inverse)
+
+    def operator(*tensors):
+        return torch.ops.inlay.rotate(list(tensors), IDS, 0, module._json, inverse, False)
+
+    expected = derivatives(direct, torch.float64, wanted)
+    for function in (direct, operator):
+        torch.testing.assert_close(derivatives(function, torch.float32, wanted), expected, rtol=1e-5, atol=2e-4)
+    for y, x in zip(direct(*pair()), pair()):
+        assert not y.requires_grad and y.shape == x.shape
+
+
+def test_gradients_by_differences():
+    """Those of float64, which the test above takes as exact."""
+    module = inlay.torch.Rotary(layout="interleaved", **OWN)
+    x = torch.randn(2, 3, 2, DIM + 1, dtype=torch.float64, requires_grad=True)
+    for inverse in (False, True):
+        assert torch.autograd.gradcheck(lambda x: module(x, start=2, inverse=inverse), (x,))  # pylint: disable=W0640
+
+
+def test_gradients_of_views():
+    """Gradients can be broadcast, and tensors can be views that only PyTorch reads."""
+    module = inlay.torch.Rotary(**OWN)
+    x = torch.randn(2, LENGTH, 3, DIM, requires_grad=True)
+    module(x, start=1).sum().backward()
+    ones = torch.ones(2, LENGTH, 3, DIM)
+    torch.testing.assert_close(x.grad.double(), exact(ones, range(1, 6), inverse=True), rtol=0, atol=2e-6)
+    found = x.grad
+    (y,) = torch.ops.inlay.rotate([x], None, 1, module._json, False, False)
+    torch.testing.assert_close(torch.autograd.grad(y, x, torch._neg_view(ones)), (-found,))
+    for view in (
+        x.detach()[:1].expand(4, -1, -1, -1),
+        x.detach()[:, :, :1].expand(-1, -1, 4, -1),
+        x.detach().transpose(-1, -2).contiguous().transpose(-1, -2),
+        torch.randn(2, LENGTH, 3, DIM, dtype=torch.complex64).conj().imag,
+        torch.nn.Parameter(x.detach()),
+    ):
+        with torch.no_grad():
+            y = module(view, start=1)
+        torch.testing.assert_close(y.double(), exact(view, range(1, 6)), rtol=0, atol=2e-6)
+
+
+def test_position_ids_may_not_change_before_backward():
+    module, ids = inlay.torch.Rotary(**OWN), IDS.clone()
+    y = module(pair()[0].requires_grad_(), position_ids=ids)
+    ids.zero_()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_compiles(backend):
+    """In one graph, with gradients, for changing lengths and starts."""
+    module = inlay.torch.Rotary(**OWN)
+    compiled = torch.compile(module, fullgraph=True, backend=backend)
+    for length, start in ((5, 0), (4, 7), (3, 9)):
+        found = []
+        for function in (module, compiled):
+            torch.manual_seed(length)
+            tensors = [x[:, :length].requires_grad_() for x in pair()]
+            rotated = function(*tensors, start=start)
+            loss_of(lambda *y: y, rotated).backward()
+            found.append([*rotated, *(x.grad for x in tensors)])
+        assert all(torch.equal(a, b) for a, b in zip(*found))
+    ids = torch.compile(lambda x: module(x, position_ids=IDS, heads_first=True), fullgraph=True, backend=backend)
+    x = torch.randn(2, 3, LENGTH, DIM)
+    assert torch.equal(ids(x), module(x, position_ids=IDS, heads_first=True))
+    wide = torch.randn(2, LENGTH, 3, DIM, dtype=torch.float64)
+    torch.testing.assert_close(compiled(wide), module(wide))
+
+
+class Attention(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rotary = inlay.torch.Rotary(**OWN)
+
+    def forward(self, q, k, position_ids):
+        return self.rotary(q, k, position_ids=position_ids)
+
+
+def test_exports():
+    module, (q, k), length = Attention(), pair(), torch.export.Dim("length", min=2, max=16)
+    program = torch.export.export(module, (q, k, IDS), dynamic_shapes=({1: length}, {1: length}, {1: length}))
+    assert any("inlay.rotate" in str(node.target) for node in program.graph.nodes)
+    for n in (5, 3):
+        given = q[:, :n], k[:, :n], IDS[:, :n]
+        assert all(torch.equal(a, b) for a, b in zip(program.module()(*given), module(*given)))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_traces():
+    given = (*pair(), IDS)
+    module = Attention()
+    traced = torch.jit.trace(module, given, check_trace=False)
+    graph = torch.fx.experimental.proxy_tensor.make_fx(lambda *tensors: module(*tensors))(*given)  # pylint: disable=W0108
+    other = [x[:, :4] for x in given]
+    assert all(torch.equal(a, b) for a, b in zip(traced(*other), module(*other)))
+    assert all(torch.equal(a, b) for a, b in zip(graph(*given), module(*given)))
+
+
+def test_opcheck():
+    spec = inlay.torch.Rotary(**OWN)._json
+    q, k = pair()
+    for tensors in ([q, k], [q.requires_grad_(), k], [k.half()]):
+        for positions in ((None, 3), (IDS, 0)):
+            torch.library.opcheck(torch.ops.inlay.rotate.default, (tensors, *positions, spec, True, False))
+    turned = [q.detach().transpose(1, 2)]
+    torch.library.opcheck(torch.ops.inlay.rotate.default, (turned, None, 3, spec, False, True))
+
+
+def test_transforms_of_functions():
+    """PyTorch rotates under torch.func and for forward-mode derivatives. The operator refuses the latter."""
+    module, (q, _) = inlay.torch.Rotary(**OWN), pair()
+    torch.testing.assert_close(torch.func.vmap(module)(q), module(q))
+    torch.testing.assert_close(torch.func.vmap(module, in_dims=2, out_dims=2)(q[..., None, :]), module(q)[..., None, :])
+    given = q.clone().requires_grad_()
+    module(given).square().sum().backward()
+    torch.testing.assert_close(torch.func.grad(lambda x: module(x).square().sum())(q), given.grad)
+    with forward_ad.dual_level():
+        tangent = torch.randn_like(q)
+        dual = forward_ad.make_dual(q, tangent)
+        torch.testing.assert_close(forward_ad.unpack_dual(module(dual)).tangent, module(tangent))
+        with pytest.raises(NotImplementedError, match="inlay::rotate has no forward-mode derivative"):
+            torch.ops.inlay.rotate([dual], None, 0, module._json, False, False)
+
+
+def test_copies_share_no_state():
+    module = inlay.torch.Rotary(DIM, 5e5)
+    assert not module.state_dict() and not list(module.parameters())
+    x = pair()[0]
+    for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
+        assert torch.equal(other(x, start=4), module(x, start=4))
+    assert repr(module) == "Rotary(dim 8, halves)"
+
+
+@pytest.mark.parametrize(
+    "tensors, options, error, text",
+    [
+        ([], {}, TypeError, "a Rotary takes 1 to 8 arrays by position, but 0 were given"),
+        ([torch.ones(2, LENGTH, 3, 6)], {}, ValueError, r"arrays\[0\] has 6 columns, and 8 of them rotate"),
+        ([torch.ones(2, LENGTH, 3, 6).double()], {}, ValueError, "a tensor has 6 columns, and 8 of them rotate"),
+        ([torch.ones(())], {}, ValueError, r"arrays\[0\] has 0 dimensions"),
+        ([*pair(), torch.ones(1, 4, 1, DIM)], {}, ValueError, r"arrays\[2\] has 1 sequences of 4 tokens"),
+        (pair(), {"start": -1}, IndexError, r"position -1 at \[0, 0\] is not in"),
+        (pair(), {"position_ids": IDS[:, :3]}, ValueError, r"position_ids has shape \[2, 3\], expected \[2, 5\]"),
+        (pair(), {"position_ids": IDS.float()}, TypeError, "position_ids has elements of type float32, expected integers"),
+    ],
+)
+def test_errors(tensors, options, error, text):
+    with pytest.raises(error, match="^" + text):
+        inlay.torch.Rotary(**OWN)(*tensors, **options)
+
+
+def test_arrays_of_torch():
+    """inlay.Rotary reads tensors in place, counts changes, and rejects those that need a gradient."""
+    rotary, (q, k) = inlay.Rotary(**OWN), pair()
+    expected = inlay.torch.Rotary(**OWN)(q, k, start=2)
+    found = rotary(q, k, start=2)
+    assert all(type(y) is torch.Tensor and torch.equal(y, wanted) for y, wanted in zip(found, expected))
+    cache = torch.zeros(2, 1, 32, DIM)
+    room = cache[:, :, 2 : 2 + LENGTH].transpose(1, 2)
+    assert rotary(q, k, out=(q, room), start=2)[0] is q
+    assert torch.equal(q, expected[0]) and torch.equal(room, expected[1]) and not cache[:, :, 7:].any()
+    assert q._version == 1 and cache._version == 1
+    with pytest.raises(RuntimeError, match=r"^arrays\[1\] requires a gradient, which calls don't compute: call it under"):
+        rotary(q, k.requires_grad_())
+    with pytest.raises(RuntimeError, match="^out requires a gradient"):
+        rotary(q, out=q.clone().requires_grad_())
+    with torch.no_grad():
+        assert torch.equal(rotary(k, start=2), expected[1])
+    with pytest.raises(ValueError, match="^arrays.0. must have contiguous columns and other strides above 0"):
+        rotary(q[:, :, :1].expand(-1, -1, 4, -1))
