@@ -389,8 +389,8 @@ class Rotary(_core.Rotary):
             "attention_factor": None if inv_freq is None else float(attention),
             "layout": layout,
             "float_angles": bool(float_angles),
-            "cached_positions": cached_positions,
-            "threads": threads,
+            "cached_positions": cached_positions if cached_positions is None else int(cached_positions),
+            "threads": threads if threads is None else int(threads),
         }
         return self
 

@@ -42,6 +42,24 @@ TOLERANCES = {torch.float64: 1e-14, torch.float32: 2e-6, torch.float16: 8e-3, to
 POSITIONS = [({"start": 3}, range(3, 8)), ({"position_ids": IDS}, IDS), ({"position_ids": IDS[:1].int()}, IDS[0])]
 
 
+def test_outputs_need_gradients_as_their_inputs_do():
+    q, k = pair()
+    rotated = inlay.torch.Rotary(**OWN)(q.requires_grad_(), k)
+    assert [x.requires_grad for x in rotated] == [True, False]
+    rotated[0].sum().backward()
+    assert q.grad is not None
+
+
+def test_numbers_of_numpy_and_single_positions():
+    module = inlay.torch.Rotary(cached_positions=numpy.int64(16), threads=numpy.int64(1), **OWN)
+    for dtype in (torch.float32, torch.float64):
+        x = pair(dtype)[1].transpose(1, 2)
+        assert torch.equal(
+            module(x[:, :, :1], position_ids=torch.tensor(3), heads_first=True),
+            module(x[:, :, :1], start=3, heads_first=True),
+        )
+
+
 @pytest.mark.parametrize("layout", ["halves", "interleaved"])
 @pytest.mark.parametrize("dtype", TOLERANCES)
 @pytest.mark.parametrize("options, positions", POSITIONS)
@@ -234,6 +252,8 @@ def test_copies_share_no_state():
         ([torch.ones(2, LENGTH, 3, 6).double()], {}, ValueError, "a tensor has 6 columns, and 8 of them rotate"),
         ([torch.ones(())], {}, ValueError, r"arrays\[0\] has 0 dimensions"),
         ([*pair(), torch.ones(1, 4, 1, DIM)], {}, ValueError, r"arrays\[2\] has 1 sequences of 4 tokens"),
+        (pair(), {"start": 1, "position_ids": IDS}, ValueError, "give start or position_ids"),
+        ((torch.ones(2, 5, 1, DIM, dtype=torch.long),), {}, TypeError, "a tensor has elements of torch.int64"),
         (pair(), {"start": -1}, IndexError, r"position -1 at \[0, 0\] is not in"),
         (pair(), {"position_ids": IDS[:, :3]}, ValueError, r"position_ids has shape \[2, 3\], expected \[2, 5\]"),
         (pair(), {"position_ids": IDS.float()}, TypeError, "position_ids has elements of type float32, expected integers"),

@@ -54,7 +54,9 @@ class _Rotate(torch.autograd.Function):
         position_ids, *others = values[:5]
         ctx.save_for_backward(position_ids)
         ctx.others = others
-        return tuple(compute(list(values[5:]), *values[:5]))
+        rotated = compute(list(values[5:]), *values[:5])
+        ctx.mark_non_differentiable(*[x for x, want in zip(rotated, ctx.needs_input_grad[6:]) if not want])
+        return tuple(rotated)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Optional[Tensor], ...]:
@@ -102,6 +104,11 @@ class Rotary(nn.Module):
         inverse: bool = False,
         heads_first: bool = False,
     ) -> Union[Tensor, tuple[Tensor, ...]]:
+        for tensor in tensors:
+            if not tensor.is_floating_point():
+                raise TypeError(f"a tensor has elements of {tensor.dtype}: convert it to a floating-point type")
+        if position_ids is not None and start:
+            raise ValueError("give start or position_ids, not both")
         way = way_of(*tensors, position_ids)
         if way == TORCH or any(tensor.dtype not in _TYPES for tensor in tensors):
             rotated = [self._reference(x, start, position_ids, inverse, heads_first) for x in tensors]
@@ -126,6 +133,8 @@ class Rotary(nn.Module):
         if at is None:
             length = x.shape[-2 if heads_first else -3]
             at = torch.arange(start, start + length, device=x.device)
+        elif at.dim() == 0:
+            at = at.reshape(1)
         exponents = torch.arange(0, -dim, -2, dtype=torch.float64, device=x.device) / dim
         own = spec["inv_freq"]
         inv_freq = spec["base"] ** exponents if own is None else torch.tensor(own, dtype=torch.float64, device=x.device)
