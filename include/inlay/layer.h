@@ -63,8 +63,8 @@ typedef enum inlay_norm {
     INLAY_NORM_LAYER = 1, /**< (x - mean) * (1 / sqrt(variance + epsilon)) * gamma + beta (Ba et al. 2016) */
     INLAY_NORM_RMS = 2,   /**< x * (1 / sqrt(mean square + epsilon)) * gamma (Zhang and Sennrich 2019) */
     INLAY_NORM_L2 = 3,    /**< x * (1 / max(sqrt(sum of squares), epsilon)) * gamma: unit rows. Use epsilon 1e-12 for
-                               PyTorch's F.normalize and sentence-transformers' Normalize, 1e-32 for model2vec. Zero
-                               rows stay zero, or become NaN with epsilon 0, as with NumPy. NaN stays NaN */
+                               PyTorch's F.normalize and sentence-transformers' Normalize, 1e-32 for model2vec. A row of
+                               zeros stays zero, or becomes NaN with epsilon 0, as with NumPy. NaN stays NaN */
 } inlay_norm;
 
 /** How the rows of a sequence are reduced to one row, e.g. for static embeddings and bags of features. Zero rows and
@@ -98,8 +98,8 @@ typedef enum inlay_prefetch {
 typedef struct inlay_tuning {
     size_t size;             /**< sizeof(inlay_tuning) */
     size_t stream_bytes;     /**< for INLAY_STORES_AUTOMATIC: larger outputs use non-temporal stores */
-    size_t compute_bytes;    /**< for float32 tables, in calls with only one sequence per part: position rows of a
-                                  sequence are computed, even if they are cached, if they take more bytes than this;
+    size_t compute_bytes;    /**< for float32 tables: sequences that share no position rows with others of their part
+                                  compute theirs, even if they are cached, if these take more bytes than this.
                                   SIZE_MAX: cached rows are always read */
     size_t block_bytes;      /**< size of a block of position rows. A block stays in L1 while every sequence uses it. It
                                   has at least one row. Blocks of computed rows are capped at 16 KiB */
@@ -122,8 +122,8 @@ typedef struct inlay_cpu_info {
                                not measured */
     size_t l1_bytes;      /**< L1 data cache of a core, as reported by x86-64 CPUs; 0 if the CPU reports none, and
                                always 0 on other architectures */
-    size_t l2_bytes;      /**< L2 cache of a core, or 0 as above. If the output fits in L2, float32 calls prefetch
-                               less */
+    size_t l2_bytes;      /**< L2 cache of a core, or 0 as above. If the output fits in L2, most float32 tables are
+                               prefetched less */
     size_t l3_bytes;      /**< L3 cache, or 0 as above. Not used for tuning, since virtual machines report arbitrary
                                sizes */
     char cpu[48];         /**< the CPU's own name, in ASCII; empty if it reports none */
@@ -468,7 +468,7 @@ static inline inlay_gradients inlay_gradients_none(size_t dim)
  * INLAY_POOLING_SUM. For the mean, this factor is divided by the number of rows. No gradient of weights is computed.
  *
  * Differentiate the norm and dropout yourself before this call. One way to get the dropout mask is a forward call on a
- * table of ones. Each thread gets a range of columns, usually 64 or more.
+ * table of ones. This call is split among threads by columns, usually 64 or more for each.
  *
  * @param layer             a layer with float32 outputs; the contents of its tables are not read
  * @param batch             the batch of the forward call; its arrays must not overlap any gradient

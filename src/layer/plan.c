@@ -86,7 +86,7 @@ static bool choose_stores(const struct inlay_work *work, const struct inlay_kern
 /* How the fast path could compute position rows. */
 struct computing {
     bool by_sequence, fused; /* as in struct inlay_position_plan */
-    size_t compute_tokens;   /* as above, unless self-tuning chooses the source */
+    size_t compute_tokens;   /* as in struct inlay_position_plan, unless self-tuning chooses the source */
     bool computes;           /* rows are computed, unless self-tuning chooses to read them */
     bool either;             /* rows can be read or computed; self-tuning may choose */
 };
@@ -155,8 +155,8 @@ static void choose_positions(struct inlay_position_plan *plan, const struct inla
                              : SIZE_MAX;
     plan->by_sequence = computing->by_sequence;
     plan->fused = computing->fused;
-    /* A call that is timed as a whole can try the source that isn't the current choice. If the current choice is to
-       compute, the call then reads all cached rows. */
+    /* If a call that is timed as a whole tries the other source, all of it uses that source. If the current choice is
+       to compute, it must then read all rows, so no sequence may exceed the limit. */
     plan->compute_tokens = !choices->chosen                               ? computing->compute_tokens
                            : tries && choices->whole && choices->computes ? SIZE_MAX
                                                                           : INLAY_PART_POSITIONS;
@@ -187,7 +187,8 @@ void inlay_make_plan(struct inlay_plan *plan, const struct inlay_work *work, con
         .either = computing.either,
         .part_bytes = tuned != NULL ? bytes / (plan->parts.across_positions * plan->parts.across_sequences) : 0,
     };
-    /* Don't tune prefetching during a trial of the stores that weren't chosen: they change the timings. */
+    /* While a call tries the other kind of stores, tune neither prefetching nor the source of positions: its times
+       can't be compared. */
     if (tuned != NULL && !tuned->stores.others && !inlay_is_one_token(work))
         inlay_choose(&transfers->choices, &tuned->classes[computing.by_sequence], options);
     else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `inlay convert`: writes a table from a model file or a .npy file to a new file, in another element type or format. If
- * the type stays the same, rows are copied byte for byte. Otherwise a few rows at a time are dequantized by
- * inlay_gather() and quantized by inlay_table_quantize(), and the quantization error is reported. For a table in a
+ * the type stays the same, rows are copied byte for byte where possible. Otherwise a few rows at a time are dequantized
+ * by inlay_gather() and quantized by inlay_table_quantize(), and the quantization error is reported. For a table in a
  * model file, memory use doesn't grow with the table. A .npy file is loaded whole.
  */
 #include <math.h>
@@ -50,8 +50,8 @@ static size_t bytes_of_rows(const struct new_table *to, int which, size_t rows)
     return to->array[which].rank != 0 ? array_bytes(&part) : 0;
 }
 
-/* Returns true if rows can be copied byte for byte: the type stays the same, and the table has no factor or has scales
-   that can include it. */
+/* Returns true if rows can be copied byte for byte: the type stays the same and has no groups, and the table has no
+   factor, or can get the factor as the scale of each row. */
 static bool keeps_bytes(const struct conversion *c)
 {
     const inlay_table *from = &c->from.view;
@@ -101,7 +101,7 @@ static void allocate(struct conversion *c)
     size_t dim = c->to.dim;
     c->piece_rows = 2 * (PIECE_FLOATS / 2 / dim + 1);
     c->ids = xcalloc(c->piece_rows, sizeof *c->ids, what);
-    /* This product overflows only if there are too many columns. */
+    /* calloc() checks this product. It can overflow only for huge dims. */
     c->values = xcalloc(dim, 2 * c->piece_rows * sizeof *c->values, what);
     for (int i = 0; i < ARRAYS; i++) {
         if (c->to.array[i].rank != 0)
@@ -140,7 +140,7 @@ static void number_rows(struct conversion *c, size_t first, size_t n)
         c->ids[i] = (int64_t)(first + i);
 }
 
-/* Reads the rows of a table with ids c->ids [n] as floats. */
+/* Reads rows c->ids [n] of a table, as floats. */
 static int read_rows(struct conversion *c, const inlay_table *table, float factor, size_t n, float *values)
 {
     return check_status(

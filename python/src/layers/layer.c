@@ -99,8 +99,8 @@ static PyObject *layer_backward(PyObject *self, PyObject *const *args, Py_ssize_
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-/* layer._disown(): drops the references to the layer's tables, gamma and beta. The caller must keep their memory alive
-   and in place during each call. */
+/* layer._disown(): drops the references to the layer's tables, gamma and beta. The caller must then keep
+   their memory alive, and not move it, during each call. */
 static PyObject *layer_disown(PyObject *self, PyObject *Py_UNUSED(args))
 {
     struct layer *layer = layer_of(self);
@@ -273,7 +273,7 @@ int layer_init(PyObject *module)
         {"dim", T_PYSSIZET, offsetof(struct layer, facts.dim), READONLY, "Columns of the output."},
         {"table", T_OBJECT, offsetof(struct layer, tokens), READONLY, "The Table of tokens."},
         {"start", T_LONGLONG, offsetof(struct layer, facts.start), READONLY,
-         "Default of a call's `start`: 0, or the checkpoint's."},
+         "Default of `start` in calls: 0, or the first position of the model file, e.g. 2 for OPT."},
         {"__vectorcalloffset__", T_PYSSIZET, offsetof(struct layer, call), READONLY, NULL},
         {"__weaklistoffset__", T_PYSSIZET, offsetof(struct layer, weak_references), READONLY, NULL},
         {NULL, 0, 0, 0, NULL},
