@@ -88,8 +88,8 @@ typedef enum inlay_prefetch {
     INLAY_PREFETCH_L2_LINE_AHEAD_2 = 4, /**< like L1_LINE_AHEAD_2, but to L2 */
     INLAY_PREFETCH_L2_LINE_AHEAD_8 = 5, /**< like L2_LINE_AHEAD_2, but 8 rows ahead */
     INLAY_PREFETCH_L2_ROW_AHEAD_16 = 6, /**< before reading row i, the whole row i + 16, to L2 */
-    INLAY_PREFETCH_L2_BLOCKS = 7,       /**< blocks of up to 64 whole rows, one block ahead, to L2. Replaces the four
-                                             strategies above if the kernel can't prefetch, e.g. a scalar one */
+    INLAY_PREFETCH_L2_BLOCKS = 7,       /**< blocks of up to 64 whole rows, one block ahead, to L2. Replaces the
+                                             four AHEAD strategies for kernels that can't prefetch, e.g. scalar ones */
 } inlay_prefetch;
 
 /** Memory settings of a layer. They affect speed, never results. A layer made with a tuning keeps it, without
@@ -140,8 +140,8 @@ typedef enum inlay_self_tuning {
 } inlay_self_tuning;
 
 enum {
-    INLAY_TUNING_CALL_CLASSES = 6,   /**< outputs of 256 KiB-2 MiB, 2-16 MiB, and 16 MiB and more. Classes 3 to 5 have
-                                          these sizes too, for calls that run sequences one by one and can compute their
+    INLAY_TUNING_CALL_CLASSES = 6,   /**< 0 to 2: outputs of 256 KiB-2 MiB, 2-16 MiB, and 16 MiB and more. 3 to 5: the
+                                          same sizes, for calls that run sequences one by one and can compute
                                           sinusoids */
     INLAY_TUNING_OUTPUT_CLASSES = 8, /**< outputs of 4-8 MiB, 8-16 MiB, ..., 256-512 MiB, and 512 MiB and more */
 };
@@ -428,8 +428,8 @@ INLAY_API inlay_status inlay_forward_explain(const inlay_layer *layer, const inl
 
 /* ---- Backward --------------------------------------------------------------------------------------------------- */
 
-/** Float32 arrays that inlay_backward() adds gradients to. Each has a row per row of its table. For a shard, these are
-    only the rows that it holds. Start from inlay_gradients_none(). */
+/** Float32 arrays that inlay_backward() adds gradients to. Each has one row for every row of its table. For a
+    shard, these are only the rows that it holds. Start from inlay_gradients_none(). */
 typedef struct inlay_gradients {
     size_t size;                   /**< sizeof(inlay_gradients) */
     void *tokens;                  /**< of the token table, [rows, dim]; null: not computed */

@@ -17,13 +17,12 @@ static const char *general_reason(const struct inlay_work *work, bool in_memory,
            : inlay_sums_floats(work) && work->tokens->dim > INLAY_SUM_FLOATS
                ? "rows are summed as floats, and exceed their buffer"
            : in_memory                       ? NULL
-           : by_token                        ? "positions aren't in memory, and the fast path can't compute them"
+           : by_token                        ? "positions may not be in memory, and the fast path can't compute them"
            : work->tokens->type == INLAY_F32 ? NULL
                                              : "computed positions are added to quantized rows";
 }
 
-/* Returns the first reason to take the lookup path; null if no term is looked up by token and the kernel can write the
-   final output. */
+/* Returns the first reason why the fast path can't run the call; null if there is none. */
 static const char *lookup_reason(const struct inlay_work *work)
 {
     const inlay_layer_spec *spec = work->spec;
@@ -37,7 +36,7 @@ static const char *lookup_reason(const struct inlay_work *work)
                ? "position rows are split across several arrays"
            : spec->norm != INLAY_NORM_NONE     ? "a norm follows the sum"
            : halves && spec->positions != NULL ? "outputs are 16-bit, and positions are added"
-           : halves && work->special_rows      ? "outputs are 16-bit, and some ids may have no row"
+           : halves && work->special_rows      ? "outputs are 16-bit, and some ids may not be rows"
                                                : NULL;
 }
 

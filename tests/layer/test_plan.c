@@ -34,7 +34,7 @@ static const struct planned plans[] = {
     {"route:     lookup path: token-type embeddings", 2, 8, 512, 1000, .normed = true, .segmented = true},
     {"route:     lookup path: a norm follows", 2, 8, 4096, 1000, .normed = true},
     {"route:     general path: rows are summed as floats", 2, 8, 4097, 1000, .normed = true},
-    {"route:     general path: positions aren't in memory", 2, 8, 512, 1000, .start = 10, .sinusoid = true,
+    {"route:     general path: positions may not be in memory", 2, 8, 512, 1000, .start = 10, .sinusoid = true,
      .normed = true},
     {"route:     lookup path: token-type embeddings", 2, 8, 512, 1000, .type = INLAY_F16, .segmented = true},
     {"route:     general path: quantized terms", 2, 8, 512, 1000, .type = INLAY_F16, .sinusoid = true,

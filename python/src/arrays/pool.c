@@ -2,7 +2,7 @@
 /*
  * Each size class has a list of idle blocks, with the most recently returned block first. There are eight classes per
  * power of two. Another list orders all idle blocks by time of return. If idle blocks exceed the limit, the oldest ones
- * are released. A block of 2 MiB or more is a separate mapping, on huge pages if it is as large as one. One mutex
+ * are released. A block of 2 MiB or more is a separate mapping, on huge pages if one fits in it. One mutex
  * guards the pool. It is never held while memory is mapped or released.
  */
 #define _GNU_SOURCE
@@ -54,7 +54,7 @@ static unsigned class_of(size_t bytes, size_t *rounded)
 
 /* ---- Memory of the system --------------------------------------------------------------------------------------- */
 
-/* Returns a mapping, aligned to huge pages if it fills one, or null. */
+/* Returns a mapping, aligned to huge pages if one fits in it, or null on failure. */
 static void *map(size_t bytes)
 {
     const size_t more = bytes >= pool.huge_page ? pool.huge_page : 0;
@@ -151,7 +151,7 @@ static struct block *evict(size_t bytes)
     return evicted;
 }
 
-/* ---- Without the mutex ------------------------------------------------------------------------------------------ */
+/* ---- Called without the mutex ----------------------------------------------------------------------------------- */
 
 static size_t destroy_list(struct block *block)
 {
