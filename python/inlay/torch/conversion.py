@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """convert(model): inlay computes a model's embeddings and the operations up to the norm in one pass.
 
-Each model has its own code for the input layer: rows, a sum or two, a factor, a norm. A converted embedding returns
-pending rows. Sums, factors, LayerNorm, RMSNorm and dropout in inference are only recorded on them. Any other operation
-computes the rows, in one layer.
+Each model has its own code for the input layer: rows, a sum or two, a factor, a norm. The embedding modules of known
+encoders become one layer each (encoders.py). Other converted embeddings return pending rows. Sums, factors, LayerNorm,
+RMSNorm and dropout in inference are only recorded on them. Any other operation computes the rows, in one layer.
 """
 
 import dataclasses
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils import _pytree
 
+from .encoders import convert_encoder, is_listed
 from .modules import EmbeddingBag, plain_options
 from .operators import DIRECT, NORMS, PLAIN, Arguments, embed, way_of, way_of_layer
 
@@ -314,7 +315,7 @@ class Report:
     skipped: dict[str, str]
 
     def __str__(self) -> str:
-        lines = [f"{name}: {kind}" for name, kind in self.replaced.items()]
+        lines = [f"{name or 'the model'}: {kind}" for name, kind in self.replaced.items()]
         return "\n".join(lines + [f"{name or 'the model'}: skipped, {why}" for name, why in self.skipped.items()])
 
 
@@ -361,19 +362,28 @@ def _reason_to_leave(module: Any) -> Optional[str]:
 def convert(model: nn.Module) -> Report:
     """Makes inlay compute the input layers of a model in inference. Changes the model in place and returns a Report.
 
-    Replaces the class of each torch.nn.Embedding and EmbeddingBag with a subclass; parameters, names and state_dict()
-    stay. PyTorch still computes small outputs, training and torch.compile.
+    Replaces the class of each known embedding module of an encoder, and of each other torch.nn.Embedding and
+    EmbeddingBag, with a subclass; parameters, names and state_dict() stay. PyTorch still computes training,
+    torch.compile, and small outputs outside encoders.
     """
     report = Report({}, {})
+    inside: set[nn.Module] = set()  # children of converted encoders
     for name, module in model.named_modules():
-        if not isinstance(module, (nn.Embedding, nn.EmbeddingBag)) or hasattr(type(module), "original"):
+        kind = type(module)
+        if hasattr(kind, "_inlay_encoder"):
+            inside.update(module.children())
+        is_candidate = is_listed(kind) or isinstance(module, (nn.Embedding, nn.EmbeddingBag))
+        if module in inside or hasattr(kind, "original") or not is_candidate:
             continue
-        why = _reason_to_leave(module)
+        why = convert_encoder(module) if is_listed(kind) else _reason_to_leave(module)
         if why is not None:
             report.skipped[name] = why
+            continue
+        report.replaced[name] = kind.__name__
+        if is_listed(kind):
+            inside.update(module.children())
         else:
-            report.replaced[name] = type(module).__name__
-            module.__class__ = _converted_class(type(module))
+            module.__class__ = _converted_class(kind)
             _reports[module] = (report, weakref.ref(model))
     return report
 
@@ -383,5 +393,6 @@ def restore(model: nn.Module) -> int:
     converted = [module for module in model.modules() if hasattr(type(module), "original")]
     for module in converted:
         module.__class__ = type(module).original
-        module.__dict__.pop("rows_alone", None)
+        for name in ("rows_alone", "_inlay_note"):
+            module.__dict__.pop(name, None)
     return len(converted)
