@@ -534,6 +534,19 @@ def test_other_modules_may_have_an_original():
 
     model = Model(made("bert"), nn.Embedding(9, 8))
     assert list(inlay.torch.convert(model).replaced) == ["0", "1"]
+    assert inlay.torch.restore(model) == 2 and type(model) is Model and type(model[1]) is nn.Embedding
+
+
+def test_derived_classes_are_not_restored():
+    """restore() would undo a parametrization or an application's class, too."""
+    model = nn.Sequential(made("bert"), nn.Embedding(9, 8))
+    inlay.torch.convert(model)
+    model[0].__class__ = type("Derived", (type(model[0]),), {})
+    parametrize.register_parametrization(model[1], "weight", nn.Identity())
+    kinds = [type(module) for module in model]
+    assert inlay.torch.restore(model) == 0 and [type(module) for module in model] == kinds
+    parametrize.remove_parametrizations(model[1], "weight")
+    assert inlay.torch.restore(model) == 1 and type(model[1]) is nn.Embedding
 
 
 def test_convert_changes_nothing_else():

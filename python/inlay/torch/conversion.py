@@ -271,7 +271,7 @@ _RECORDERS: dict[Any, Callable[..., Optional[Tensor]]] = {
 class ConvertedEmbedding(nn.Embedding):
     """A torch.nn.Embedding after convert(). In training and in compilers, it works as before."""
 
-    original: type = nn.Embedding
+    _inlay_original: type = nn.Embedding
     rows_alone = False  # True if its latest rows had no factor and no second term
 
     def forward(self, input: Tensor) -> Tensor:
@@ -289,7 +289,7 @@ class ConvertedEmbedding(nn.Embedding):
 class ConvertedEmbeddingBag(EmbeddingBag):
     """A torch.nn.EmbeddingBag after convert()."""
 
-    original: type = nn.EmbeddingBag
+    _inlay_original: type = nn.EmbeddingBag
 
 
 _classes: dict[type, type] = {nn.Embedding: ConvertedEmbedding, nn.EmbeddingBag: ConvertedEmbeddingBag}
@@ -298,7 +298,7 @@ _classes: dict[type, type] = {nn.Embedding: ConvertedEmbedding, nn.EmbeddingBag:
 def _converted_class(kind: type) -> type:
     """Returns the converted class. For a model's own class, super().forward() is the converted one."""
     if kind not in _classes:
-        _classes[kind] = type(f"Converted{kind.__name__}", (kind, ConvertedEmbedding), {"original": kind})
+        _classes[kind] = type(f"Converted{kind.__name__}", (kind, ConvertedEmbedding), {"_inlay_original": kind})
     return _classes[kind]
 
 
@@ -373,7 +373,7 @@ def convert(model: nn.Module) -> Report:
         if hasattr(kind, "_inlay_encoder"):
             inside.update(module.children())
         is_candidate = is_listed(kind) or isinstance(module, (nn.Embedding, nn.EmbeddingBag))
-        if module in inside or hasattr(kind, "original") or not is_candidate:
+        if module in inside or hasattr(kind, "_inlay_original") or not is_candidate:
             continue
         why = convert_encoder(module) if is_listed(kind) else _reason_to_leave(module)
         if why is not None:
@@ -390,9 +390,9 @@ def convert(model: nn.Module) -> Report:
 
 def restore(model: nn.Module) -> int:
     """Undoes convert(). Returns the number of restored modules."""
-    converted = [module for module in model.modules() if hasattr(type(module), "original")]
+    converted = [module for module in model.modules() if "_inlay_original" in vars(type(module))]
     for module in converted:
-        module.__class__ = type(module).original
+        module.__class__ = type(module)._inlay_original
         for name in ("rows_alone", "_inlay_note"):
             module.__dict__.pop(name, None)
     return len(converted)

@@ -223,7 +223,7 @@ class Encoder:
         for name in self.children:
             child: Any = module._modules[name]
             kind, parameters = _CHILDREN[form.index(name)]
-            same_kind = getattr(type(child), "original", type(child)) is kind and _has_own_source(kind)
+            same_kind = vars(type(child)).get("_inlay_original", type(child)) is kind and _has_own_source(kind)
             if not same_kind or list(child._parameters) != parameters:
                 raise ValueError(f"its {name} isn't a plain {kind.__name__}")
             if kind is nn.Embedding and not plain_options(child):
@@ -315,7 +315,7 @@ def converted_class(kind: Any) -> Any:
     def reduce(self: nn.Module, protocol: Any) -> Any:
         return (_new_module, (kind,), *kind.__reduce_ex__(self, protocol)[2:])
 
-    methods = {"forward": forward, "__reduce_ex__": reduce, "original": kind, "_inlay_encoder": encoder}
+    methods = {"forward": forward, "__reduce_ex__": reduce, "_inlay_original": kind, "_inlay_encoder": encoder}
     return type(f"Converted{kind.__name__}", (kind,), methods)
 
 
