@@ -9,6 +9,8 @@ import copy
 import gc
 import os
 import pickle
+import signal
+import sys
 import threading
 import weakref
 
@@ -133,7 +135,7 @@ def test_models(calls, name):
     segments = getattr(changed, encoder.form.segments).num_embeddings if encoder.form.segments else 1
     expected = []
     for batch, length in ((1, 1), (1, 16), (3, 50), (70, 3), (2, longest), (0, 3), (2, 0)):
-        ids, places = random_ids(batch, length), torch.randperm(length)[None]
+        ids, places = random_ids(batch, length), torch.randperm(length)[None][:batch]
         given = {"token_type_ids": torch.randint(segments, (batch, length)), "position_ids": places}
         given = {name: value for name, value in given.items() if name in encoder.terms}
         assert_same(plain, changed, ids)
@@ -238,6 +240,7 @@ UNUSUAL = [
     {"token_type_ids": -ONES},
     {"position_ids": ONES * 600},
     {"position_ids": -ONES},
+    {"input_ids": ONES[:0], "token_type_ids": ONES[:1] * 2},
 ]
 
 
@@ -451,10 +454,10 @@ LEFT = {
     "types": (
         changed_by(with_buffer("token_type_ids", lambda ids: ids.add_(1))), "its token_type_ids has other numbers"
     ),
-    "attribute": (changed_by(without_buffer("token_type_ids")), "its token_type_ids isn't a buffer"),
+    "attribute": (changed_by(without_buffer("token_type_ids")), "another attribute hides its token_type_ids"),
     "double": (changed_by(lambda module: module.double()), None),
     "mixed": (changed_by(lambda module: module.word_embeddings.half()), "a layer has other outputs"),
-    "meta": (changed_by(lambda module: module.to("meta")), "its parameters aren't plain tensors on the CPU"),
+    "meta": (changed_by(lambda module: module.to("meta")), "its position_ids isn't a plain tensor on the CPU"),
     "subclass of a tensor": (changed_by(marked), "its parameters aren't plain tensors on the CPU"),
     "negated": (changed_by(negated), "its parameters aren't plain tensors on the CPU"),
     "strided": (changed_by(transposed), "its parameters aren't plain tensors on the CPU"),
@@ -609,6 +612,27 @@ def wrapped(module):
     module.word_embeddings = nn.Sequential(module.word_embeddings)
 
 
+def replaced_class(module):
+    module.__class__ = type("Derived", (type(module),), {"position_ids": torch.ones(1, 512, dtype=torch.int64)})
+
+
+def hidden_buffer(module):
+    module._parameters["position_ids"] = torch.ones(1, 512, dtype=torch.int64)
+
+
+def hidden_child(module):
+    module.__dict__["LayerNorm"] = nn.Identity()
+
+
+def hidden_weight(module):
+    module.word_embeddings.__dict__["weight"] = torch.ones(VOCAB, 768)
+
+
+def sparse(module):
+    table = module.word_embeddings
+    table.weight = nn.Parameter(table.weight.detach().to_sparse(), requires_grad=False)
+
+
 def limited(module):
     module.word_embeddings.max_norm = 1.0
 
@@ -617,6 +641,12 @@ UNSUPPORTED = {
     "hooks": new_hooks,
     "own forward": own_forward,
     "adapter": wrapped,
+    "class": replaced_class,
+    "buffer on another device": lambda module: module._buffers.update(position_ids=module.position_ids.to("meta")),
+    "sparse": sparse,
+    "hidden buffer": hidden_buffer,
+    "hidden child": hidden_child,
+    "hidden weight": hidden_weight,
     "no child": with_child("dropout", None),
     "max_norm": limited,
     "parametrization": lambda module: parametrize.register_parametrization(
@@ -648,6 +678,37 @@ def test_changes_that_no_layer_computes(calls, what):
         with torch.no_grad():
             assert_same_outcome(plain, changed, ONES)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("name", ["position_ids", "LayerNorm"])
+def test_properties_instead_of_buffers_and_children(calls, monkeypatch, name):
+    plain, changed = converted(made("bert"))
+    value = torch.ones(1, 512, dtype=torch.int64) if name == "position_ids" else nn.Identity()
+    monkeypatch.setattr(type(plain), name, property(lambda module: value), raising=False)
+    for _ in range(3):
+        with torch.no_grad():
+            assert_same_outcome(plain, changed, ONES)
+    assert not calls and inlay.torch.convert(plain).skipped[""] == f"another attribute hides its {name}"
+
+
+@pytest.mark.parametrize("name", ["xlm_roberta", "longformer"])
+@pytest.mark.parametrize("place", ["module", "class", "file"])
+def test_other_positions(calls, monkeypatch, name, place):
+    """A patch of the function that counts positions."""
+    plain, changed = converted(made(name))
+    places = {"module": plain, "class": type(plain), "file": sys.modules[type(plain).__module__]}
+
+    def count(ids, *_arguments):
+        return torch.full_like(ids, 7)
+
+    for owner in (places[place], changed) if place == "module" else (places[place],):
+        attribute = staticmethod(count) if place == "class" else count
+        monkeypatch.setattr(owner, encoders.COUNT, attribute, raising=False)
+    for _ in range(3):
+        with torch.no_grad():
+            assert_same_outcome(plain, changed, random_ids(2, 9))
+    assert inlay.torch.convert(plain).skipped[""] == "its create_position_ids_from_input_ids() was replaced"
+    assert not calls
 
 
 def test_attributes_instead_of_buffers(calls):
@@ -790,6 +851,101 @@ def test_replaced_tables_are_freed(calls):
     assert [reference() for reference in old] == [None, None] and calls
 
 
+class Late(RuntimeError):
+    """The application's own exception."""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+def test_exceptions_of_signal_handlers():
+    _plain, changed = converted(made("bert"))
+    raised, caught = [], 0
+
+    def stop(*_arguments):
+        raised.append(1)
+        raise Late
+
+    before = signal.signal(signal.SIGALRM, stop)
+    gc.collect()
+    gc.disable()  # Python ignores exceptions in __del__()
+    try:
+        with torch.no_grad():
+            for i in range(100):
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 2e-4 + i * 1e-5)
+                    while len(raised) == i:
+                        changed(ONES)
+                except Late:
+                    caught += 1
+    finally:
+        gc.enable()
+        signal.signal(signal.SIGALRM, before)
+    assert caught == len(raised) == 100
+
+
+def test_exceptions_in_verifications(monkeypatch):
+    def late(*_arguments):
+        raise Late
+
+    _plain, changed = converted(made("bert"))
+    monkeypatch.setattr(encoders.Encoder, "_agree", late)
+    with pytest.raises(Late):
+        inlay.torch.convert(made("bert"))
+    other_epsilon(changed)
+    with torch.no_grad():
+        changed(ONES)
+        with pytest.raises(Late):
+            changed(ONES)
+
+
+def test_changes_during_a_verification(calls, monkeypatch):
+    """Another thread changed a table in place, so outputs differed. The next call compares them again."""
+    plain, changed = converted(made("bert"))
+    agree = encoders.Encoder._agree
+
+    def change(*_arguments):
+        monkeypatch.setattr(encoders.Encoder, "_agree", agree)
+        changed.word_embeddings.weight.mul_(2)
+        return False
+
+    other_epsilon(changed)
+    other_epsilon(plain)
+    with torch.no_grad():
+        changed(ONES)
+        monkeypatch.setattr(encoders.Encoder, "_agree", change)
+        changed(ONES)
+        plain.word_embeddings.weight.mul_(2)
+    assert not calls
+    assert_same(plain, changed, ONES)
+    assert len(calls) == 1
+
+
+def test_lengths_of_verifications(monkeypatch):
+    """All 512 positions are compared once, and again if there are more."""
+    lengths, agree = [], encoders.Encoder._agree
+
+    def record(encoder, ours, theirs):
+        lengths.append(theirs.shape[1])
+        return agree(encoder, ours, theirs)
+
+    monkeypatch.setattr(encoders.Encoder, "_agree", record)
+    plain, changed = converted(made("bert"))
+    assert set(lengths) == {512, 7, 1}
+    for change, expected in ((other_epsilon, {7, 1}), (more_positions, {600, 7, 1})):
+        lengths.clear()
+        for module in (plain, changed):
+            change(module)
+        for _ in range(3):
+            assert_same(plain, changed, ONES)
+        assert set(lengths) == expected
+
+
+def more_positions(module):
+    module.position_embeddings = nn.Embedding(600, 768)
+    nn.init.ones_(module.position_embeddings.weight)
+    module.position_ids = torch.arange(600)[None]
+    module.token_type_ids = torch.zeros(1, 600, dtype=torch.int64)
+
+
 def test_threads(calls):
     """Other threads call the module while one replaces its tables."""
     plain, changed = converted(made("bert"))
@@ -853,6 +1009,12 @@ def test_copies_have_layers(calls, copied):
             again.word_embeddings.weight.mul_(2)
     assert_same(plain, changed, ONES)
     assert inlay.torch.restore(again) == 1 and type(again) is type(plain) and "_inlay_note" not in vars(again)
+
+
+def test_copies_of_derived_classes_keep_their_class():
+    _plain, changed = converted(made("bert"))
+    changed.__class__ = kind = type("Derived", (type(changed),), {})
+    assert type(copy.deepcopy(changed)) is type(copy.copy(changed)) is kind
 
 
 def test_checkpoint(calls):

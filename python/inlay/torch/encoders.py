@@ -9,7 +9,7 @@ is unusual, PyTorch runs the original forward().
 import functools
 import inspect
 import sys
-from typing import Any, NamedTuple, Optional
+from typing import Any, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor, nn
@@ -18,11 +18,15 @@ from torch.nn.modules.module import _global_forward_hooks, _global_forward_pre_h
 import inlay
 
 from .modules import plain_options
-from .operators import DIRECT, way_of
+from .operators import DIRECT, PLAIN, way_of
 
 # Largest difference from PyTorch's outputs after a norm, relative to the largest value of the row. 16-bit outputs may
 # differ by 2 ULP of that value, since PyTorch rounds each sum. Sums in float32 must be equal.
 TOLERANCE = 1e-5
+
+# Exceptions of inlay, and of PyTorch in a verification. Their subclasses, and all others, are the application's, e.g. a
+# signal handler's.
+ERRORS = (AttributeError, KeyError, TypeError, ValueError, IndexError, RuntimeError, NotImplementedError)
 
 
 class Form(NamedTuple):
@@ -72,11 +76,22 @@ def is_listed(kind: type) -> bool:
     return (kind.__module__, kind.__name__) in FORMS
 
 
-def _has_own_source(kind: Any) -> bool:
-    """Returns True if forward() is a function of the module that defines the class, not a patch."""
-    code = getattr(vars(kind).get("forward"), "__code__", None)
+def _has_own_source(kind: Any, function: Any = None) -> bool:
+    """Returns True if a function, by default forward(), is from the file that defines the class, not a patch."""
+    code = getattr(function or vars(kind).get("forward"), "__code__", None)
     return code is not None and code.co_filename == getattr(sys.modules[kind.__module__], "__file__", None)
 
+
+def _is_plain(tensor: Tensor) -> bool:
+    return type(tensor) in PLAIN and tensor.is_cpu and tensor.layout is torch.strided and not tensor.is_nested
+
+
+def _versions(*tensors: Optional[Tensor]) -> list[Optional[int]]:
+    return [None if one is None or one.is_inference() else one._version for one in tensors]
+
+
+# The function that counts positions, a static method or one of the class's file.
+COUNT = "create_position_ids_from_input_ids"
 
 # The classes of children in the order of a form, and their parameters.
 _CHILDREN = (*((nn.Embedding, ["weight"]),) * 3, (nn.LayerNorm, ["weight", "bias"]), (nn.Dropout, []))
@@ -89,6 +104,7 @@ class Note:
     vectors: Any = None  # gamma and beta in float32
     start = 0  # the first position
     limit = sys.maxsize  # the length of the longest sequence
+    checked = 0  # the longest length in a verification
 
     def __init__(self, facts: list[Any], copied: list[Tensor], is_final: bool = False) -> None:
         self.facts, self.copied = facts, [tensor.detach().clone() for tensor in copied]
@@ -120,6 +136,7 @@ class Encoder:
         self.children = [name for name in form[:5] if name is not None]
         read = {"position_ids": not form.counted, "token_type_ids": form.segments is not None}
         self.buffers = [name for name, is_read in read.items() if is_read and form.positions is not None]
+        self.found = frozenset([*self.buffers, *self.children])
 
     # ---- Calls
 
@@ -136,79 +153,122 @@ class Encoder:
         for name in self.form.ignored:
             given.pop(name, None)
         dropout = self.form.dropout
-        if ids is None or (dropout is not None and module._modules[dropout].training):
+        if ids is None or (dropout is not None and getattr(module._modules.get(dropout), "training", True)):
             return None
         if way_of(ids, *given.values()) != DIRECT or ids.dtype is not torch.int64 or ids.dim() != 2:
             return None
         shape = ids.shape
         for name, value in given.items():
-            fits = value is not None and value.dtype is torch.int64 and value.shape in (shape, (1, shape[1]))
-            if name not in self.terms or not fits:
+            if name not in self.terms or value is None or value.dtype is not torch.int64:
                 return None
-        facts, tensors, copied, _storages = self._see(module)
+            if value.shape != shape and (shape[0] == 0 or value.shape != (1, shape[1])):
+                return None
+        seen = self._see(module)
+        if isinstance(seen, str):
+            return None
+        facts, tensors, copied, _storages = seen
         if torch.is_grad_enabled() and any([one is not None and one.requires_grad for one in tensors]):
             return None
         note = module.__dict__.get("_inlay_note")
         if note is None or not note.is_of(facts, copied):
+            checked = 0 if note is None else note.checked
             module.__dict__["_inlay_note"] = note = Note(facts, copied)
+            note.checked = checked
         elif not note.is_final:  # the facts are those of the previous call, so it's worth making a layer
-            module.__dict__["_inlay_note"] = note = self.find_layer(module)[0]
-            if note is None or note.facts != facts:  # another thread changed a tensor, and this call holds the old one
+            found = self.find_layer(module, note.checked)[0]
+            if found is None:
+                return None
+            module.__dict__["_inlay_note"] = note = found
+            if note.facts != facts:  # another thread changed a tensor, and this call holds the old one
                 return None
         if note.layer is None or shape[1] > note.limit:
             return None
-        return note.call(ids, given)
+        try:
+            return note.call(ids, given)
+        except ERRORS as error:
+            if type(error) not in ERRORS:
+                raise
+        return None  # PyTorch has its own error
 
-    def _see(self, module: nn.Module) -> tuple[list[Any], list[Optional[Tensor]], list[Tensor], list[Any]]:
+    def _see(self, module: nn.Module) -> Union[str, tuple[list[Any], list[Optional[Tensor]], list[Tensor], list[Any]]]:
         """Returns all that a layer depends on: facts, the parameters of the children, which it reads in each call, and
         tensors that it copies. Also returns the storages of the parameters: while the caller holds them, no other
-        thread can free the memory. Raises ValueError if a child has a hook or its own forward()."""
-        held = module.__dict__
+        thread can free the memory. Returns the reason if there can't be a layer, e.g. a hook."""
+        held, outer = module.__dict__, type(module)
         modules, buffers = held["_modules"], held["_buffers"]
         facts: list[Any] = [self.kind.forward, held.get("padding_idx")]
         tensors: list[Optional[Tensor]] = []
         copied: list[Tensor] = []
         storages: list[Any] = []
+        if outer is not self.kind and outer.__dict__.get("_inlay_original") is not self.kind:
+            return "its class was replaced"
+        if _global_forward_hooks or _global_forward_pre_hooks:
+            return "all modules have a hook"
+        for names in (held, held["_parameters"], outer.__dict__, self.kind.__dict__):
+            if not names.keys().isdisjoint(self.found):
+                return f"another attribute hides its {', '.join([name for name in self.found if name in names])}"
+        if self.form.counted:
+            facts += COUNT in held, *self._counts(module)
         for name, value in self.form.values:
             facts.append(held.get(name, value))
         for name in self.buffers:
             buffer = buffers.get(name)
-            facts += name in held, type(buffer)
+            facts.append(type(buffer))
             if buffer is not None:
+                if not _is_plain(buffer):
+                    return f"its {name} isn't a plain tensor on the CPU"
                 facts.append(buffer.dtype)
                 copied.append(buffer)
         for name in self.children:
-            child = modules[name]
+            child = modules.get(name)
+            if child is None or name in buffers:
+                return f"its {name} isn't a module"
             own, kind = child.__dict__, type(child)
             if own["_forward_hooks"] or own["_forward_pre_hooks"] or "forward" in own:
-                raise ValueError(f"its {name} has a hook or its own forward()")
+                return f"its {name} has a hook or its own forward()"
+            if "weight" in own or "bias" in own:
+                return f"its {name} has an attribute instead of a parameter"
             facts += kind, kind.forward, own.get("max_norm"), own.get("eps"), own.get("normalized_shape")
-            for key, one in own["_parameters"].items():
-                tensors.append(one)
-                if one is not None:
-                    dtype = one.dtype
-                    storages.append(one.untyped_storage())
-                    facts += key, type(one), one.data_ptr(), one.shape, one.stride(), dtype, one.is_neg()
-                    if dtype is not torch.float32 and kind is nn.LayerNorm:
-                        copied.append(one)
-        if _global_forward_hooks or _global_forward_pre_hooks:
-            raise ValueError("all modules have a hook")
+            try:
+                for key, one in own["_parameters"].items():
+                    tensors.append(one)
+                    if one is not None:
+                        dtype = one.dtype
+                        storages.append(one.untyped_storage())
+                        facts += key, type(one), one.data_ptr(), one.shape, one.stride(), dtype, one.is_neg()
+                        if dtype is not torch.float32 and kind is nn.LayerNorm and _is_plain(one):
+                            copied.append(one)
+            except (RuntimeError, NotImplementedError) as error:  # of PyTorch, e.g. for sparse tensors
+                if type(error) not in ERRORS:
+                    raise
+                return "its parameters aren't plain tensors on the CPU"
         return facts, tensors, copied, storages
+
+    def _counts(self, module: nn.Module) -> tuple[Any, Any]:
+        """Returns the functions that can count positions: one of the class, and one of its file."""
+        return getattr(type(module), COUNT, None), vars(sys.modules[self.kind.__module__]).get(COUNT)
 
     # ---- Layers
 
-    def find_layer(self, module: nn.Module) -> tuple[Optional[Note], Optional[str]]:
-        """Returns a note of the current facts, or None if there is a hook, and the reason if there is no layer."""
-        note = None
+    def find_layer(self, module: nn.Module, checked: int = 0) -> tuple[Optional[Note], Optional[str]]:
+        """Returns a note of the current facts, or None if there is e.g. a hook, and the reason if there is no layer.
+        Compares lengths above `checked` again only if the limit grew."""
+        seen = self._see(module)
+        if isinstance(seen, str):
+            return None, seen
+        facts, tensors, copied, _storages = seen
+        versions = _versions(*tensors, *copied)
+        note = Note(facts, copied, is_final=True)
+        note.checked = checked
         try:
-            facts, tensors, copied, _storages = self._see(module)
-            note = Note(facts, copied, is_final=True)
             self._make_layer(module, note, tensors)
             with torch.no_grad(), torch.autocast("cpu", enabled=False):
                 self._verify(module, note)
-        except Exception as error:  # noqa: BLE001  # pylint: disable=broad-except  # modules can be changed at will
-            if note is not None:
-                note.layer = None
+        except ERRORS as error:
+            if type(error) not in ERRORS:
+                raise
+            note.layer = None
+            note.is_final = _versions(*tensors, *copied) == versions
             return note, str(error) or type(error).__name__
         return note, None
 
@@ -235,11 +295,14 @@ class Encoder:
         if form.counted:
             if type(held["padding_idx"]) is not int:
                 raise ValueError(f"its padding_idx is {held['padding_idx']!r}")
+            counts = [one for one in self._counts(module) if one is not None]
+            if COUNT in held or not counts or not all(_has_own_source(self.kind, one) for one in counts):
+                raise ValueError(f"its {COUNT}() was replaced")
             note.start = held["padding_idx"] + 1
         if positions is not None:
             note.limit = len(positions) - note.start
         for name in self.buffers:
-            if name in held or (module._buffers.get(name) is None and name == "position_ids"):
+            if module._buffers.get(name) is None and name == "position_ids":
                 raise ValueError(f"its {name} isn't a buffer")
             if module._buffers.get(name) is not None:
                 numbers = next(copied)
@@ -278,7 +341,7 @@ class Encoder:
         rows = {name: len(children[at].weight) for name, at in self.terms.items()}
         draw = functools.partial(torch.randint, generator=torch.Generator("cpu").manual_seed(0), device="cpu")
         longest = 64 if form.positions is None else note.limit
-        for batch, length in ((1, longest), (3, min(longest, 7)), (2, 1)):
+        for batch, length in ((1, longest), (3, min(longest, 7)), (2, 1))[longest <= note.checked :]:
             ids = draw(vocab, (batch, length))
             if form.counted:
                 ids[draw(4, ids.shape) == 0] = note.start - 1
@@ -286,6 +349,7 @@ class Encoder:
                 given = {name: draw(rows[name], (batch if len(names) > 1 else 1, length)) for name in names}
                 if not self._agree(note.call(ids, given), self.kind.forward(plain, ids, **given)):
                     raise ValueError("a layer has other outputs")
+        note.checked = max(note.checked, longest)
 
     def _agree(self, ours: Tensor, theirs: Tensor) -> bool:
         if type(theirs) is not Tensor or theirs.dtype != ours.dtype or theirs.shape != ours.shape:
@@ -304,19 +368,16 @@ def converted_class(kind: Any) -> Any:
 
     @functools.wraps(kind.forward)
     def forward(self: nn.Module, *arguments: Any, **named: Any) -> Any:
-        rows = None
-        if not torch.compiler.is_compiling():
-            try:
-                rows = encoder.embed(self, arguments, named)
-            except Exception:  # noqa: BLE001  # pylint: disable=broad-except  # PyTorch has its own error
-                pass
+        rows = None if torch.compiler.is_compiling() else encoder.embed(self, arguments, named)
         return kind.forward(self, *arguments, **named) if rows is None else rows
 
     def reduce(self: nn.Module, protocol: Any) -> Any:
-        return (_new_module, (kind,), *kind.__reduce_ex__(self, protocol)[2:])
+        reduced = kind.__reduce_ex__(self, protocol)
+        return (_new_module, (kind,), *reduced[2:]) if type(self) is converted else reduced
 
     methods = {"forward": forward, "__reduce_ex__": reduce, "_inlay_original": kind, "_inlay_encoder": encoder}
-    return type(f"Converted{kind.__name__}", (kind,), methods)
+    converted = type(f"Converted{kind.__name__}", (kind,), methods)
+    return converted
 
 
 def _new_module(kind: Any) -> Any:
