@@ -433,8 +433,8 @@ def transposed(module):
 
 
 LEFT = {
-    "same name": (same_name, "its forward() was replaced"),
-    "own forward": (changed_by(with_own_forward), "its forward() was replaced"),
+    "same name": (same_name, "its forward() must be that of its class"),
+    "own forward": (changed_by(with_own_forward), "its forward() must be that of its class"),
     "hook": (changed_by(with_hook), "its dropout has a hook or its own forward()"),
     "subclass of a child": (
         changed_by(with_child("word_embeddings", Own(VOCAB, 768))),
@@ -456,11 +456,11 @@ LEFT = {
     ),
     "attribute": (changed_by(without_buffer("token_type_ids")), "another attribute hides its token_type_ids"),
     "double": (changed_by(lambda module: module.double()), None),
-    "mixed": (changed_by(lambda module: module.word_embeddings.half()), "a layer has other outputs"),
+    "mixed": (changed_by(lambda module: module.word_embeddings.half()), "a layer must have the same outputs"),
     "meta": (changed_by(lambda module: module.to("meta")), "its position_ids isn't a plain tensor on the CPU"),
-    "subclass of a tensor": (changed_by(marked), "its parameters aren't plain tensors on the CPU"),
-    "negated": (changed_by(negated), "its parameters aren't plain tensors on the CPU"),
-    "strided": (changed_by(transposed), "its parameters aren't plain tensors on the CPU"),
+    "subclass of a tensor": (changed_by(marked), "its parameters must be plain tensors on the CPU"),
+    "negated": (changed_by(negated), "its parameters must be plain tensors on the CPU"),
+    "strided": (changed_by(transposed), "its parameters must be plain tensors on the CPU"),
     "parametrized": (
         changed_by(lambda module: parametrize.register_parametrization(module.LayerNorm, "weight", nn.Identity())),
         "its LayerNorm isn't a plain LayerNorm",
@@ -479,7 +479,7 @@ LEFT = {
         "its padding_idx is None",
     ),
     "not finite": (
-        changed_by(lambda module: module.LayerNorm.weight.data.fill_(float("nan"))), "a layer has other outputs"
+        changed_by(lambda module: module.LayerNorm.weight.data.fill_(float("nan"))), "a layer must have the same outputs"
     ),
     "sparse": (
         changed_by(
@@ -515,7 +515,7 @@ def test_patched_classes_are_left(calls, monkeypatch, kind):
         for _ in range(3):
             assert_same_outcome(plain, changed, random_ids(2, 9))
     why = inlay.torch.convert(made("bert")).skipped[""]
-    assert why == "its forward() was replaced" or why.endswith(f"isn't a plain {kind.__name__}")
+    assert why == "its forward() must be that of its class" or why.endswith(f"isn't a plain {kind.__name__}")
     assert not calls
 
 
@@ -526,7 +526,7 @@ def test_wrong_forms_are_found(calls, monkeypatch):
     encoders.converted_class.cache_clear()
     report = inlay.torch.convert(made("distilbert"))
     encoders.converted_class.cache_clear()
-    assert report.skipped[""] == "a layer has other outputs" and not calls
+    assert report.skipped[""] == "a layer must have the same outputs" and not calls
 
 
 def test_other_modules_may_have_an_original():
@@ -707,7 +707,7 @@ def test_other_positions(calls, monkeypatch, name, place):
     for _ in range(3):
         with torch.no_grad():
             assert_same_outcome(plain, changed, random_ids(2, 9))
-    assert inlay.torch.convert(plain).skipped[""] == "its create_position_ids_from_input_ids() was replaced"
+    assert inlay.torch.convert(plain).skipped[""] == "its create_position_ids_from_input_ids() must be that of its class"
     assert not calls
 
 

@@ -241,7 +241,7 @@ class Encoder:
             except (RuntimeError, NotImplementedError) as error:  # of PyTorch, e.g. for sparse tensors
                 if type(error) not in ERRORS:
                     raise
-                return "its parameters aren't plain tensors on the CPU"
+                return "its parameters must be plain tensors on the CPU"
         return facts, tensors, copied, storages
 
     def _counts(self, module: nn.Module) -> tuple[Any, Any]:
@@ -276,7 +276,7 @@ class Encoder:
         """Adds the layer to a note, or raises ValueError. `seen` are the parameters of the children."""
         form, held = self.form, module.__dict__
         if not _has_own_source(self.kind) or "forward" in held:
-            raise ValueError("its forward() was replaced")
+            raise ValueError("its forward() must be that of its class")
         for name, value in form.values:
             if held.get(name, value) != value:
                 raise ValueError(f"its {name} is {held[name]!r}")
@@ -289,7 +289,7 @@ class Encoder:
             if kind is nn.Embedding and not plain_options(child):
                 raise ValueError(f"its {name} has max_norm, scale_grad_by_freq or sparse")
         if way_of(*seen, *note.copied) != DIRECT or not all(one is None or one.is_contiguous() for one in seen):
-            raise ValueError("its parameters aren't plain tensors on the CPU")
+            raise ValueError("its parameters must be plain tensors on the CPU")
         tensors, copied = iter(seen), iter(note.copied)
         words, positions, segments, gamma, beta = (next(tensors) if name else None for name in (*form[:4], form.norm))
         if form.counted:
@@ -297,7 +297,7 @@ class Encoder:
                 raise ValueError(f"its padding_idx is {held['padding_idx']!r}")
             counts = [one for one in self._counts(module) if one is not None]
             if COUNT in held or not counts or not all(_has_own_source(self.kind, one) for one in counts):
-                raise ValueError(f"its {COUNT}() was replaced")
+                raise ValueError(f"its {COUNT}() must be that of its class")
             note.start = held["padding_idx"] + 1
         if positions is not None:
             note.limit = len(positions) - note.start
@@ -348,7 +348,7 @@ class Encoder:
             for names in ((), *((name,) for name in rows), tuple(rows)):
                 given = {name: draw(rows[name], (batch if len(names) > 1 else 1, length)) for name in names}
                 if not self._agree(note.call(ids, given), self.kind.forward(plain, ids, **given)):
-                    raise ValueError("a layer has other outputs")
+                    raise ValueError("a layer must have the same outputs")
         note.checked = max(note.checked, longest)
 
     def _agree(self, ours: Tensor, theirs: Tensor) -> bool:
