@@ -479,7 +479,8 @@ LEFT = {
         "its padding_idx is None",
     ),
     "not finite": (
-        changed_by(lambda module: module.LayerNorm.weight.data.fill_(float("nan"))), "a layer must have the same outputs"
+        changed_by(lambda module: module.LayerNorm.weight.data.fill_(float("nan"))),
+        "a layer must have the same outputs",
     ),
     "sparse": (
         changed_by(
@@ -707,7 +708,8 @@ def test_other_positions(calls, monkeypatch, name, place):
     for _ in range(3):
         with torch.no_grad():
             assert_same_outcome(plain, changed, random_ids(2, 9))
-    assert inlay.torch.convert(plain).skipped[""] == "its create_position_ids_from_input_ids() must be that of its class"
+    why = inlay.torch.convert(plain).skipped[""]
+    assert why == "its create_position_ids_from_input_ids() must be that of its class"
     assert not calls
 
 

@@ -141,8 +141,8 @@ VEC_INLINE void embed_cached(struct embed_from from, unsigned char *out, size_t 
  * A buffer for cache lines of the output that rows share. The tail of a row is kept here until later rows complete its
  * line. A complete line is streamed only after EMBED_HELD_LINES - 1 more lines are complete. If it were streamed at
  * once, it would be loaded with wider vectors than it was stored with. Store forwarding would then fail: the load would
- * wait until the stores to this buffer, and all earlier streaming stores, have reached memory. Holding lines back cuts the time
- * to 0.75x for rows of 288 bytes (Zen 4).
+ * wait until the stores to this buffer, and all earlier streaming stores, have reached memory. Holding lines back cuts
+ * the time to 0.75x for rows of 288 bytes (Zen 4).
  */
 enum { EMBED_HELD_LINES = 16 };
 
