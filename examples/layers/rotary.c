@@ -67,7 +67,8 @@ static void define(const float *x, size_t position, double *y)
     }
 }
 
-/* Compares the queries of n tokens from `past` on, and all keys of a cache, whose first token is `first`. */
+/* Checks the queries of the n tokens that follow `past` cached ones, and all keys of the cache of sequence b, which has
+   dropped `first` tokens. */
 static int check(const char *name, size_t b, size_t n, size_t past, size_t first)
 {
     static double queries[ROOM][QUERIES][COLUMNS], keys[KEYS][ROOM][COLUMNS];

@@ -52,6 +52,7 @@ void inlay_tile_begin(struct inlay_tile *tile, const struct inlay_transfers *tra
     tile->call.positions = positioned ? tile->positions : NULL;
     tile->call.segments = NULL;
     tile->call.sums = NULL;
+    tile->call.squares_only = false;
     tile->call.columns = columns;
     tile->call.scale = scale;
     tile->call.stream = transfers->stream;

@@ -30,8 +30,8 @@ struct inlay_terms {
  */
 struct inlay_stage {
     unsigned char *floats; /* INLAY_SUM_BYTES, which stay in L1 */
-    bool sums;             /* the kernel sets the sums of each row, */
-    bool squares_only;     /* of squares only */
+    bool sums;             /* `finish` needs the sums of rows, */
+    bool squares_only;     /* but only those of squares */
     void (*finish)(const void *context, unsigned char *const *floats, const struct inlay_row_sums *sums,
                    unsigned char *const *out, size_t count);
     const void *context;
