@@ -168,6 +168,17 @@ def test_fork(pool, threads):
     assert (kept == 1).all() and (layer(ids) == 1).all()
 
 
+def test_calls_below_1_mib_have_one_thread(threads):
+    threads(3)
+    layer = inlay.Layer(numpy.ones((2, 1024), "f4"))
+
+    def started(tokens):
+        layer(numpy.ones(tokens, "i8"))
+        return len(os.listdir("/proc/self/task"))
+
+    assert in_child(lambda: [started(255), started(256)] == [1, 3])
+
+
 def test_the_child_of_a_fork_has_threads(threads):
     threads(3)
     layer, ids = inlay.Layer(numpy.ones((2, 1024), "f4")), numpy.ones(4096, "i8")

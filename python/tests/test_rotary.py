@@ -305,8 +305,8 @@ def test_bits_do_not_depend_on_caches_and_threads(rng, threads):
 
 
 def test_threads_share_a_rotary(rng):
-    """Large calls release the GIL."""
-    rotary, x = inlay.Rotary(64, threads=2), normal(rng, 300, 4, 64)
+    """Calls of 1 MiB use the package's threads."""
+    rotary, x = inlay.Rotary(64, threads=2), normal(rng, 1200, 4, 64)
     expected, wrong = rotary(x).tobytes(), []
 
     def work():

@@ -246,14 +246,13 @@ inlay_status operation_run(const struct operation *operation, char text[ERROR_TE
 {
     const struct tensor *out = &operation->out;
     const size_t bytes = dtype_infos[out->dtype].bytes, row_bytes = operation->spec.tokens->dim * bytes;
-    const bool large = tensor_count(out) * bytes >= THREADS_LARGE_BYTES;
     inlay_layer *layer = NULL;
     inlay_executor executor;
     inlay_fault fault;
     inlay_status status = inlay_layer_create(&operation->spec, NULL, &layer);
     if (status == INLAY_OK)
         status = inlay_forward(layer, &operation->batch, out->data, row_bytes,
-                               large ? threads_executor(threads_get(), &executor) : NULL, &fault);
+                               threads_for(tensor_count(out) * bytes, 0, &executor), &fault);
     else if (inlay_layer_spec_check(&operation->spec, &fault) == INLAY_OK)
         fault = (inlay_fault){.field = "layer", .reason = inlay_status_string(status)}; /* out of memory */
     inlay_layer_destroy(layer);

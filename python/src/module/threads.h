@@ -26,15 +26,20 @@ void threads_set(size_t n);
    Returns null for one thread. Needs no GIL. */
 const inlay_executor *threads_executor(size_t n, inlay_executor *executor);
 
-/* Releases the GIL for a call that transfers `bytes`, if it is large or `waits` for the disk. Sets *threads to an
-   executor with `own` threads, or with the default number if `own` is 0; to null if one thread is faster. Pass the
+/* Returns the executor of a call that transfers `bytes`, with `own` threads, or the default number if `own` is 0. Null
+   if one thread is faster. */
+static inline const inlay_executor *threads_for(size_t bytes, size_t own, inlay_executor *executor)
+{
+    return bytes >= THREADS_SHARED_BYTES ? threads_executor(own > 0 ? own : threads_get(), executor) : NULL;
+}
+
+/* Sets *threads as threads_for() does, and releases the GIL if the call is large or `waits` for the disk. Pass the
    result to threads_restore_gil(). */
 static inline PyThreadState *threads_release_gil(size_t bytes, size_t own, bool waits, inlay_executor *executor,
                                                  const inlay_executor **threads)
 {
-    const bool large = bytes >= THREADS_LARGE_BYTES;
-    *threads = bytes >= THREADS_SHARED_BYTES ? threads_executor(own > 0 ? own : threads_get(), executor) : NULL;
-    return large || waits ? PyEval_SaveThread() : NULL;
+    *threads = threads_for(bytes, own, executor);
+    return bytes >= THREADS_LARGE_BYTES || waits ? PyEval_SaveThread() : NULL;
 }
 
 static inline void threads_restore_gil(PyThreadState *state)
