@@ -10,6 +10,7 @@ import sys
 
 import numpy
 import pytest
+from measure import resident_bytes
 
 import inlay
 
@@ -113,11 +114,6 @@ COMPILED = []
 jax.monitoring.register_event_duration_secs_listener(
     lambda event, seconds, **_: COMPILED.append(event) if "backend_compile" in event else None
 )
-
-
-def resident_bytes():
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @pytest.mark.parametrize(

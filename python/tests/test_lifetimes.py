@@ -2,11 +2,11 @@
 """Objects used by a layer live as long as the layer, and no longer."""
 
 import gc
-import sys
 import weakref
 
 import numpy
 import pytest
+from measure import leaks
 
 import inlay
 
@@ -89,10 +89,6 @@ def test_layers_and_tables_take_weak_references(table):
     assert reference() is None and of_table() is None
 
 
-def counts(objects):
-    return [sys.getrefcount(o) for o in objects]
-
-
 def test_calls_leave_no_references(table, way):
     """Successful and failed calls leak nothing."""
     positions, ids = table[:9].copy(), numpy.array([[1, 2], [3, 4]])
@@ -128,18 +124,6 @@ def test_calls_leave_no_references(table, way):
     objects = [table, positions, ids, out, starts, offsets, segments, layer, pooled, weights, numpy.ndarray]
     objects += [inlay.Layer, inlay.Table, inlay._core.Output, inlay._core.Formula, "float32", None, True]
 
-    def run():
-        for call in calls:
-            try:
-                call()
-            except (ValueError, IndexError, TypeError):
-                pass
-
-    run()  # fills caches
-    used, before = inlay.pool.stats()["used_blocks"], counts(objects)
-    for _ in range(50):
-        run()
-    after = counts(objects)
-    assert max(abs(a - b) for a, b in zip(after[:-3], before[:-3])) < 10, list(zip(after, before))
-    assert max(abs(a - b) for a, b in zip(after[-3:], before[-3:])) < 45
-    assert inlay.pool.stats()["used_blocks"] == used
+    changes, blocks = leaks(calls, objects)
+    assert max(map(abs, changes[:-3])) < 10 and max(map(abs, changes[-3:])) < 45, changes
+    assert blocks == 0

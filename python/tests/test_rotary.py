@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: MIT
 """inlay.Rotary compared with rotations in extended precision: layouts, types, strides, positions, outputs, errors."""
 
-import gc
-import os
 import re
-import sys
-import threading
 
 import numpy
 import pytest
 import reference
+from measure import leaks, resident_bytes, run_together
 
 import inlay
 
@@ -314,11 +311,7 @@ def test_threads_share_a_rotary(rng):
             if rotary(x).tobytes() != expected:
                 wrong.append(1)
 
-    running = [threading.Thread(target=work) for _ in range(3)]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
+    run_together(3, work)
     assert not wrong
 
 
@@ -353,27 +346,9 @@ def test_calls_leave_no_references(rng, way, pool):
     ]
     objects = [x, out, ids, big, outputs, rotary, inlay.Rotary, inlay._core.Rotary, inlay._core.Output, numpy.ndarray]
 
-    def run():
-        for call in calls:
-            try:
-                call()
-            except (ValueError, IndexError, TypeError):
-                pass
-
-    run()
-    gc.collect()
-    before, used = [sys.getrefcount(one) for one in objects], pool.stats()["used_blocks"]
-    for _ in range(50):
-        run()
-    gc.collect()
-    after = [sys.getrefcount(one) for one in objects]
-    assert max(abs(a - b) for a, b in zip(after, before)) < 10, list(zip(after, before))
-    assert pool.stats()["used_blocks"] == used
-
-
-def resident_bytes():
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    changes, blocks = leaks(calls, objects)
+    assert max(map(abs, changes)) < 10, changes
+    assert blocks == 0
 
 
 def test_tables_are_freed():

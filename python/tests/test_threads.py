@@ -9,15 +9,11 @@ import time
 
 import numpy
 import pytest
+from measure import resident_bytes, run_together
 
 import inlay
 
 THREADS, MIN_CALLS = 8, 10
-
-
-def resident_bytes():
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 class Caller:
@@ -151,11 +147,7 @@ def test_executors_are_shared(rng):
             if not numpy.array_equal(layer(ids), expected):
                 wrong.append(1)
 
-    running = [threading.Thread(target=work) for _ in range(4)]
-    for thread in running:
-        thread.start()
-    for thread in running:
-        thread.join()
+    run_together(4, work)
     assert not wrong
 
 

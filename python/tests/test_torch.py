@@ -4,7 +4,6 @@
 import concurrent.futures
 import copy
 import itertools
-import os
 import pickle
 import shutil
 import sys
@@ -12,6 +11,7 @@ import time
 import warnings
 
 import pytest
+from measure import resident_bytes
 
 torch = pytest.importorskip("torch", reason="there is no PyTorch")
 
@@ -382,11 +382,6 @@ def test_layers_of_one_call_do_not_tune_themselves(monkeypatch):
     for scale in range(5):
         eager(given._replace(scale=float(scale)))
     assert made == [False, True] + [False] * 5 and len(operators._layers) == 3
-
-
-def resident_bytes():
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 @pytest.mark.parametrize("bad", [False, True])

@@ -120,6 +120,8 @@ static int returns_none(PyObject *result)
 int output_check_gradient(PyObject *tensor, const char *what)
 {
     PyObject *gradient = PyObject_GetAttrString(tensor, "requires_grad");
+    if (gradient == NULL && !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return -1;
     PyErr_Clear();        /* not a PyTorch tensor */
     Py_XDECREF(gradient); /* a bool */
     return gradient == Py_True ? returns_none(python_call("inlay.arrays", "check_gradient", "(s)", what)) : 0;
