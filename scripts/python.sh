@@ -75,14 +75,19 @@ test_frameworks() {
     done
 }
 
-# test_torch ENVIRONMENT: installs PyTorch and runs its tests.
+# test_torch ENVIRONMENT: installs PyTorch and transformers, and runs their tests.
 test_torch() {
     # shellcheck disable=SC2034 # torch_wheels installs in the environment of this Python
     local wheels=$1/bin/python
-    say "installing PyTorch"
+    local list tests
+    say "installing PyTorch and transformers"
     torch_wheels || return
+    for list in models checkpoints; do
+        pinned_into "$1" "tests/interop/$list.txt" || return
+    done
     say "running the tests with $(grep -v '^#' tests/interop/torch.txt)"
-    run_pytest "$1" test_arrays.py test_files.py test_package.py test_torch.py test_torch_conversion.py test_torch_training.py
+    mapfile -t tests < <(cd python/tests && ls test_torch*.py)
+    run_pytest "$1" test_arrays.py test_files.py test_package.py "${tests[@]}"
 }
 
 # run_pytest ENVIRONMENT ARGUMENT...: runs pytest in python/tests, and adds its counts to those of the command.
