@@ -45,18 +45,10 @@ VEC_INLINE double lane_total(double *lanes, size_t count)
     return lanes[0];
 }
 
-/* Returns the sum of all lanes, after adding the last `count` columns to theirs. */
-VEC_INLINE double lane_vecs_total(vec_double *sums, const double *last, size_t count)
+/* Returns the sum of all lanes. Changes them. */
+VEC_INLINE double lane_vecs_total(vec_double *sums)
 {
-    double lanes[SUM_LANES];
-    if (count > 0) {
-        for (size_t k = 0; k < SUM_VECS; k++)
-            vec_double_store(lanes + k * VEC_DOUBLES, sums[k]);
-        for (size_t lane = 0; lane < count; lane++)
-            lanes[lane] += last[lane];
-        for (size_t k = 0; k < SUM_VECS; k++)
-            sums[k] = vec_double_load(lanes + k * VEC_DOUBLES);
-    }
+    double lanes[VEC_DOUBLES];
     for (size_t half = SUM_VECS / 2; half > 0; half /= 2)
         for (size_t k = 0; k < half; k++)
             sums[k] = sums[k] + sums[k + half];
@@ -64,14 +56,14 @@ VEC_INLINE double lane_vecs_total(vec_double *sums, const double *last, size_t c
     return lane_total(lanes, VEC_DOUBLES);
 }
 
-/* Returns the sums, after adding the last `count` columns, fewer than SUM_LANES. */
+/* Returns the sums, after adding the last `count` columns, fewer than SUM_LANES, and zeros. */
 VEC_INLINE struct inlay_row_sums lane_sums_total(struct lane_sums *sums, const unsigned char *columns, size_t count)
 {
-    double last[SUM_LANES], last_squares[SUM_LANES];
-    for (size_t lane = 0; lane < count; lane++) {
-        last[lane] = inlay_load_f32(columns, lane);
-        last_squares[lane] = last[lane] * last[lane];
+    if (count > 0) {
+        float last[SUM_LANES] = {0};
+        memcpy(last, columns, count * sizeof(float));
+        for (size_t k = 0; k < SUM_LANES / VEC_LEN; k++)
+            lane_sums_add(sums, k, vec_load((const unsigned char *)(last + k * VEC_LEN)), true);
     }
-    return (struct inlay_row_sums){lane_vecs_total(sums->values, last, count),
-                                   lane_vecs_total(sums->squares, last_squares, count)};
+    return (struct inlay_row_sums){lane_vecs_total(sums->values), lane_vecs_total(sums->squares)};
 }
