@@ -15,6 +15,7 @@
 /* Memory that a file keeps until it is closed. */
 struct inlay_kept {
     struct inlay_kept *next;
+    _Atomic(const inlay_file_tensor *) of; /* the tensor that it is a complete copy of, or null */
     int64_t memory[];
 };
 
@@ -23,10 +24,25 @@ void *inlay_file_keep(inlay_file *file, size_t bytes)
     struct inlay_kept *kept = bytes <= SIZE_MAX / 2 ? malloc(sizeof *kept + bytes) : NULL;
     if (kept == NULL)
         return NULL;
+    atomic_init(&kept->of, NULL);
     kept->next = atomic_load(&file->kept);
     while (!atomic_compare_exchange_weak(&file->kept, &kept->next, kept))
         continue;
     return kept->memory;
+}
+
+void inlay_file_set_copy(void *memory, const inlay_file_tensor *of)
+{
+    struct inlay_kept *kept = (void *)((char *)memory - offsetof(struct inlay_kept, memory));
+    atomic_store(&kept->of, of);
+}
+
+const void *inlay_file_find_copy(inlay_file *file, const inlay_file_tensor *of)
+{
+    struct inlay_kept *kept = atomic_load(&file->kept);
+    while (kept != NULL && atomic_load(&kept->of) != of)
+        kept = kept->next;
+    return kept != NULL ? kept->memory : NULL;
 }
 
 /* ---- Checks across files ---------------------------------------------------------------------------------------- */

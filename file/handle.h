@@ -23,6 +23,12 @@ struct inlay_file {
 /** Returns memory that lives until the file is closed, aligned for pointers; null if allocation fails. Thread-safe. */
 void *inlay_file_keep(inlay_file *file, size_t bytes);
 
+/** Lets inlay_file_find_copy() return kept memory, now complete, as the copy of a tensor. */
+void inlay_file_set_copy(void *kept, const inlay_file_tensor *of);
+
+/** Returns the copy of a tensor, or null. If several threads have copied it, any of their copies. */
+const void *inlay_file_find_copy(inlay_file *file, const inlay_file_tensor *of);
+
 /** Starts with nothing resident in the mappings of a file, which must be set up for random reads. Does nothing if they
     are copied or loaded. */
 void inlay_file_start_reads(inlay_file *file);

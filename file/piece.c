@@ -161,9 +161,32 @@ static bool check_neighbors(const struct inlay_piece *piece, const struct rows *
 
 /* ---- Numbers ---------------------------------------------------------------------------------------------------- */
 
+static bool is_type(const inlay_file_tensor *tensor, const char *type)
+{
+    return strcmp(tensor->type, type) == 0;
+}
+
+bool inlay_piece_is_double(const inlay_file_tensor *tensor)
+{
+    return is_type(tensor, "F64") || is_type(tensor, "<f8"); /* safetensors and GGUF; npy */
+}
+
+static void convert_doubles(const char *from, size_t count, float factor, float *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        double value;
+        memcpy(&value, from + i * sizeof value, sizeof value);
+        out[i] = (float)value * factor;
+    }
+}
+
 void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out)
 {
     int64_t ids[256]; /* rows of a table, which are converted by a gather */
+    if (inlay_piece_is_double(from)) {
+        convert_doubles(from->data, rows * columns, factor, out);
+        return;
+    }
     inlay_table table =
         inlay_table_view(from->element, from->data, rows, columns, inlay_table_row_bytes(from->element, columns));
     for (size_t done = 0, n; done < rows; done += n) {
@@ -173,26 +196,26 @@ void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t colu
     }
 }
 
-/* Same, into memory of the file. Returns null after an error. */
+/* Same, into memory of the file, once per tensor. Returns null after an error. */
 static const float *converted(const struct inlay_piece *piece, const inlay_file_tensor *from, size_t rows,
                               size_t columns, float factor)
 {
+    const float *copy = inlay_file_find_copy(piece->file, from);
+    if (copy != NULL)
+        return copy;
     float *made = inlay_file_keep(piece->file, rows * columns * sizeof *made);
-    if (made != NULL)
-        inlay_piece_convert(from, rows, columns, factor, made);
-    else
+    if (made == NULL) {
         inlay_file_fail_memory(piece->error, NULL);
+        return NULL;
+    }
+    inlay_piece_convert(from, rows, columns, factor, made);
+    inlay_file_set_copy(made, from);
     return made;
 }
 
 static bool is_float(const inlay_file_tensor *tensor)
 {
     return tensor->element == INLAY_F32 || tensor->element == INLAY_F16 || tensor->element == INLAY_BF16;
-}
-
-static bool is_type(const inlay_file_tensor *tensor, const char *type)
-{
-    return strcmp(tensor->type, type) == 0;
 }
 
 /* Returns true if a tensor is [rows, columns], or [rows] for one column. */
@@ -433,14 +456,20 @@ static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
         is_type(tensor, "U8") ? find(piece, rows->name, rows->stem, WEIGHT_SCALE_2) : NULL;
     if (factor != NULL)
         return make_nvfp4(piece, rows->stem, factor);
-    if (tensor->element == 0)
+    const bool is_double = inlay_piece_is_double(tensor);
+    const inlay_element_type element = is_double ? INLAY_F32 : tensor->element;
+    if (element == 0)
         return fail_unknown(piece, rows, "tables do not support its type,");
     /* The size of the data limits the rows; parsers have checked it against the shape. */
     const size_t dim = tensor->shape[1] <= SIZE_MAX ? (size_t)tensor->shape[1] : 0;
-    const size_t row_bytes = inlay_table_row_bytes(tensor->element, dim);
+    const size_t row_bytes = inlay_table_row_bytes(element, dim);
     if (row_bytes == 0 || tensor->shape[0] > tensor->bytes / row_bytes)
         return fail(piece, INLAY_FILE_ERROR_SHAPE, tensor, "its second dimension is not a valid row length");
-    piece->table.view = inlay_table_view(tensor->element, tensor->data, (size_t)tensor->shape[0], dim, row_bytes);
+    const size_t count = (size_t)tensor->shape[0];
+    const void *data = is_double ? converted(piece, tensor, count, dim, 1) : tensor->data;
+    if (data == NULL)
+        return false;
+    piece->table.view = inlay_table_view(element, data, count, dim, row_bytes);
     /* Other types have no scales, or have them in their rows. */
     const bool quantized = tensor->element == INLAY_I8 || tensor->element == INLAY_E4M3;
     return !quantized || make_quantized(piece, rows);

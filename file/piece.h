@@ -28,5 +28,9 @@ bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor
     its file lacks it. */
 bool inlay_piece_find_shared(struct inlay_piece *piece, const char *stem, size_t size);
 
-/** Converts [rows, columns] of F32, F16, BF16 or F8_E4M3 to float32 and multiplies them by a factor. */
+/** Returns true if the elements of a tensor are float64. */
+bool inlay_piece_is_double(const inlay_file_tensor *tensor);
+
+/** Converts [rows, columns] of F32, F16, BF16, F8_E4M3 or float64 to float32 and multiplies them by a factor. float64
+   is rounded to nearest even first. */
 void inlay_piece_convert(const inlay_file_tensor *from, size_t rows, size_t columns, float factor, float *out);

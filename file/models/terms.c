@@ -36,7 +36,10 @@ static bool take_table(const struct inlay_layer_builder *builder, const char *wh
         return false;
     inlay_report_tensor(&builder->layer->report, what, tensor);
     const inlay_table *view = &table->view;
-    if (view->type != tensor->element)
+    if (inlay_piece_is_double(tensor))
+        inlay_report_line(&builder->layer->report, "%s: a copy of %zu bytes, rounded to float32", what,
+                          view->rows * view->stride_bytes);
+    else if (view->type != tensor->element)
         inlay_report_line(&builder->layer->report, "%s: a table of %s [%zu, %zu], %zu columns to a scale%s", what,
                           inlay_element_type_name(view->type, 0), view->rows, view->dim,
                           view->group > 0                ? (size_t)view->group
@@ -198,34 +201,28 @@ static bool check_vector(const struct inlay_layer_builder *builder, const inlay_
     return true;
 }
 
-/* Finds a tensor's values as float32. There must be `count` of them, as many as `of` has. F64 is rounded to nearest
-   even. */
+/* Finds a tensor's values as float32. There must be `count` of them, as many as `of` has. */
 static bool take_floats(const struct inlay_layer_builder *builder, const inlay_file_tensor *tensor, const char *of,
                         size_t count, const char *unit, const void **floats)
 {
     inlay_file_layer *layer = builder->layer;
-    const bool is_double = strcmp(tensor->type, "F64") == 0;
-    const bool is_half = tensor->element == INLAY_F16 || tensor->element == INLAY_BF16;
-    if (!check_vector(builder, tensor, is_double || is_half || tensor->element == INLAY_F32, "F32, F16, BF16 or F64"))
+    const bool is_float = tensor->element == INLAY_F32;
+    const bool is_other =
+        tensor->element == INLAY_F16 || tensor->element == INLAY_BF16 || inlay_piece_is_double(tensor);
+    if (!check_vector(builder, tensor, is_float || is_other, "F32, F16, BF16 or F64"))
         return false;
     if (tensor->shape[0] != count)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
                                "it has %llu elements, but %s has %zu%s", (unsigned long long)tensor->shape[0], of,
                                count, unit);
     *floats = tensor->data;
-    if (!is_double && !is_half)
+    if (is_float)
         return true;
     float *made = malloc(count * sizeof *made + 1);
     if (made == NULL)
         return inlay_file_fail_memory(builder->error, tensor->path);
     *floats = layer->converted[layer->converted_count++] = made;
-    if (is_half)
-        inlay_piece_convert(tensor, count, 1, 1, made);
-    for (size_t i = 0; is_double && i < count; i++) {
-        double value;
-        memcpy(&value, (const char *)tensor->data + i * sizeof value, sizeof value);
-        made[i] = (float)value;
-    }
+    inlay_piece_convert(tensor, count, 1, 1, made);
     return true;
 }
 

@@ -75,6 +75,19 @@ def test_model2vec(tmp_path, rows, normalize, threads):
     numpy.testing.assert_allclose(other, means(rows, TEXTS, False, not normalize), rtol=1e-3, atol=1e-4)
 
 
+def test_model2vec_of_float64(tmp_path, rows):
+    """A model of float64 is one of float32 after a single rounding, and its Table is that of the layer."""
+    doubles = rows.astype("f8") / 3
+    model = inlay.StaticEmbedding.open(model2vec(tmp_path, embeddings=doubles))
+    numpy.testing.assert_array_equal(model.layer.table.data, doubles.astype(F4))
+    with inlay.open(tmp_path) as file:
+        table = file.table("embeddings")
+        assert "tokens: a copy of 480 bytes, rounded to float32" in file.layer().report
+        assert table.type == "float32" and numpy.shares_memory(file.table("embeddings").data, table.data)
+    numpy.testing.assert_array_equal(table.data, doubles.astype(F4))
+    numpy.testing.assert_allclose(model.encode(TEXTS), means(doubles, TEXTS, False), rtol=1e-6, atol=1e-7)
+
+
 def test_model2vec_of_int8_with_mapping_and_weights(tmp_path, rng):
     table = rng.integers(-127, 128, (4, 12), "i1")
     mapping, weights = rng.integers(4, size=len(WORDS)), rng.random(len(WORDS))

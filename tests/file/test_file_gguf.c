@@ -271,13 +271,13 @@ START_TEST(types_of_tensors)
                "%s, %s", type->name, tensor->type);
         inlay_file_table table;
         float row[512];
-        if (type->element == 0)
+        const inlay_element_type element = strcmp(type->name, "F64") == 0 ? INLAY_F32 : type->element;
+        if (element == 0)
             expect_no_table(file, "w", INLAY_FILE_ERROR_TYPE, type->name);
         else if (inlay_file_get_table(file, "w", &table, NULL) != INLAY_FILE_OK)
             ck_abort_msg("no table of %s", type->name);
         else {
-            EXPECT(table.view.rows == 3 && table.view.dim == sizes[0] && table.view.type == type->element, "%s",
-                   type->name);
+            EXPECT(table.view.rows == 3 && table.view.dim == sizes[0] && table.view.type == element, "%s", type->name);
             read_row(&table, 2, row);
         }
         inlay_file_close(file);

@@ -313,7 +313,7 @@ START_TEST(types_have_their_sizes)
             }
             inlay_file *file = open_good(path);
             EXPECT(inlay_file_tensor_at(file, 0)->element == types[i].element, "%s", types[i].name);
-            if (types[i].element == 0)
+            if (types[i].element == 0 && strcmp(types[i].name, "F64") != 0)
                 expect_no_table(file, "w", INLAY_FILE_ERROR_TYPE, types[i].name);
             inlay_file_close(file);
         }

@@ -5,6 +5,7 @@
  */
 #include "file/model_files.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +109,29 @@ START_TEST(plain_tables)
     table = table_of(file, "e4m3.weight");
     EXPECT(table.view.type == INLAY_E4M3 && table.view.scales == NULL && table.scale == 1, "e4m3");
     expect_element(&table, 0, 0, 1);
+    inlay_file_close(file);
+}
+END_TEST
+
+/* float64 is rounded to nearest even once per file. */
+START_TEST(tables_of_float64)
+{
+    static const double doubles[] = {1.5, 1 + 0x1p-24, 1 + 3 * 0x1p-24, -1e300, 0x1p-149 * 0.75, -0.0};
+    static const float rounded[] = {1.5F, 1, 1 + 0x1p-22F, -INFINITY, 0x1p-149F, -0.0F};
+    struct safetensors model = {{0}, {0}};
+    add(&model, "f32", "F32", 2, 3, rounded);
+    add(&model, "f64.weight", "F64", 2, 3, doubles);
+    add(&model, "many.0", "F64", 1, 3, doubles);
+    add(&model, "many.1", "F64", 1, 3, doubles + 3);
+    inlay_file *file = open_model(&model);
+    const inlay_file_table table = table_of(file, "f64.weight"), again = table_of(file, "f64.weight");
+    const inlay_file_table joined = table_of(file, "many.*");
+    EXPECT(table.view.type == INLAY_F32 && table.view.rows == 2 && table.view.dim == 3 && table.scale == 1, "a table");
+    EXPECT(table.view.data == again.view.data, "the rows are converted twice");
+    for (size_t i = 0; i < 6; i++) {
+        expect_element(&table, i / 3, i % 3, rounded[i]);
+        expect_element(&joined, i / 3, i % 3, rounded[i]);
+    }
     inlay_file_close(file);
 }
 END_TEST
@@ -824,7 +848,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "tables of files", make_folder, remove_folder, tensors_that_are_no_tables,
-                     plain_tables, scales_have_several_names_and_shapes, other_scales_are_refused,
+                     plain_tables, tables_of_float64, scales_have_several_names_and_shapes, other_scales_are_refused,
                      scales_of_plain_names, tables_whose_scales_are_not_known, compressed_tensors,
                      zero_points_of_nothing, nvfp4_of_modelopt, quantized_tables_that_are_refused, packed_tables_join,
                      layers_of_packed_tables, patterns_join_tensors, numbers_begin_at_0_without_a_gap,

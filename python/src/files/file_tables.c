@@ -23,12 +23,16 @@ static const inlay_file_tensor *find_rows(const inlay_file *file, const void *da
     return NULL;
 }
 
-/* Returns the rows as an array: the tensor itself, or its bytes if it packs rows into larger elements. */
-static PyObject *rows_of(struct open_file *file, const inlay_file_tensor *tensor, const inlay_table *view)
+/* Returns the rows as an array: the tensor itself, its bytes if it packs rows into larger elements, or the float32 copy
+   of a tensor of float64, if `tensor` is null. */
+static PyObject *rows_of(struct open_file *file, const inlay_file_tensor *tensor, const void *data, size_t rows,
+                         const inlay_table *view)
 {
-    const Py_ssize_t shape[2] = {(Py_ssize_t)tensor->shape[0], (Py_ssize_t)view->stride_bytes};
-    return tensor->element != 0 ? file_tensor_of(file, tensor)
-                                : file_tensor_of_memory(file, tensor->data, DTYPE_U8, 2, shape);
+    const size_t row = tensor == NULL ? view->dim : view->stride_bytes;
+    const Py_ssize_t shape[2] = {(Py_ssize_t)rows, (Py_ssize_t)row};
+    return tensor != NULL && tensor->element != 0
+               ? file_tensor_of(file, tensor)
+               : file_tensor_of_memory(file, data, tensor == NULL ? DTYPE_F32 : DTYPE_U8, 2, shape);
 }
 
 /* Returns the array of zero points of rows. */
@@ -58,15 +62,13 @@ static PyObject *make_part(struct open_file *file, const inlay_file_table *table
 {
     const inlay_table *view = &table->view;
     const inlay_file_tensor *tensor = find_rows(file->file, part.data, rows, view->dim);
-    if (tensor == NULL)
-        return PyErr_Format(PyExc_SystemError, "the rows of this table are not a tensor of the file: name a tensor");
     /* "N" steals references and fails on null. */
     PyObject *options =
-        Py_BuildValue("{s:N,s:s,s:n,s:N,s:N,s:N,s:d}", "data", rows_of(file, tensor, view), "type",
+        Py_BuildValue("{s:N,s:s,s:n,s:N,s:N,s:N,s:d}", "data", rows_of(file, tensor, part.data, rows, view), "type",
                       option_name((int)view->type, &option_elements), "dim", (Py_ssize_t)view->dim, "group",
                       option_number(view->group), "scales", scales_of(file, view, part.scales, rows), "zeros",
                       zeros_of(file, view, part.zeros, rows), "scale", (double)table->scale);
-    return table_make(options, tensor->name, -1);
+    return table_make(options, tensor != NULL ? tensor->name : "a converted table", -1);
 }
 
 /* Returns the Table of several tensors. */
