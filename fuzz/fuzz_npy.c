@@ -34,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t bytes = npy.element_bytes;
         for (size_t i = 0; i < npy.rank; i++)
             bytes *= npy.shape[i];
-        demand(npy.data_offset <= size && bytes == size - npy.data_offset, "not within the bytes");
+        demand(npy.data_offset <= size && bytes == npy.data_bytes && bytes <= size - npy.data_offset,
+               "not within the bytes");
         if (npy.rank < 1 || npy.rank > 3)
             continue;
         size_t written = inlay_npy_format(inlay_npy_type(npy.element)->name, npy.shape, npy.rank, header);

@@ -101,11 +101,11 @@ bool inlay_parse_npy(struct inlay_catalog *catalog, const struct inlay_source *s
                                 .type = inlay_npy_type(npy.element)->name,
                                 .element = inlay_npy_type(npy.element)->element,
                                 .rank = (uint32_t)npy.rank,
-                                .bytes = source->size - npy.data_offset,
+                                .bytes = npy.data_bytes,
                                 .data = source->bytes};
     for (size_t i = 0; i < npy.rank; i++)
         tensor.shape[i] = npy.shape[i];
     if (!inlay_catalog_add_tensor(catalog, &tensor))
         return false;
-    return inlay_catalog_place_tensors(catalog, source, npy.data_offset, 1, true);
+    return inlay_catalog_place_tensors(catalog, source, npy.data_offset, 1, false);
 }

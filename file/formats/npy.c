@@ -160,11 +160,14 @@ static bool refuse_elements(struct inlay_text descr, enum npy_kind kind, struct 
                   kinds[kind].convert);
 }
 
-/* Checks the type of the elements and the number of dimensions. */
+/* Checks the type of the elements and the number of dimensions. The order of their bytes must be little-endian, also
+   called native, or doesn't matter. */
 static bool check_kind(struct inlay_text descr, size_t rank, enum npy_kind kind, struct npy *npy)
 {
+    const bool has_order = descr.size > 0 && memchr("<=|", descr.bytes[0], 3) != NULL;
+    const struct inlay_text type = {descr.bytes + has_order, descr.size - has_order};
     unsigned i = 0;
-    while (i < ELEMENTS && !((kinds[kind].elements & 1u << i) != 0 && inlay_text_is(descr, elements[i].name)))
+    while (i < ELEMENTS && !((kinds[kind].elements & 1u << i) != 0 && inlay_text_is(type, elements[i].name + 1)))
         i++;
     if (i == ELEMENTS)
         return refuse_elements(descr, kind, npy);
@@ -220,32 +223,33 @@ static bool parse_dictionary(struct cursor c, enum npy_kind kind, struct npy *np
         return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header continues after the dictionary");
     if (!seen[0] || !seen[1] || !seen[2])
         return refuse(npy, INLAY_FILE_ERROR_SYNTAX, "its header lacks descr, fortran_order or shape");
-    if (fortran_order)
+    size_t long_axes = 0;
+    for (size_t i = 0; i < rank && i < NPY_RANK; i++)
+        long_axes += npy->shape[i] > 1;
+    if (fortran_order && long_axes > 1)
         return refuse(npy, INLAY_FILE_ERROR_SHAPE,
                       "it is in Fortran order: convert it with numpy.save(file, numpy.ascontiguousarray(a))");
     return check_kind(descr, rank, kind, npy);
 }
 
-/* Checks that the data fills the rest of the file. If the shape requires more, the file is truncated; if less, NumPy
-   didn't write it. */
+/* Checks that the file has all of its data. */
 static bool check_size(uint64_t file_bytes, enum npy_kind kind, struct npy *npy)
 {
     char shape[NPY_RANK * sizeof ", 18446744073709551615"] = "";
     size_t used = 0;
-    uint64_t rest = file_bytes - npy->data_offset;
-    size_t bytes = npy->element_bytes;
+    const uint64_t rest = file_bytes - npy->data_offset;
+    npy->data_bytes = npy->element_bytes;
     if (kind != NPY_TENSOR && npy->dim == 0)
         return refuse(npy, INLAY_FILE_ERROR_SHAPE, "its rows have dim 0: a table needs at least one column");
     for (size_t i = 0; i < npy->rank; i++)
-        if (__builtin_mul_overflow(bytes, npy->shape[i], &bytes))
+        if (__builtin_mul_overflow(npy->data_bytes, npy->shape[i], &npy->data_bytes))
             return refuse(npy, INLAY_FILE_ERROR_RANGE, "its shape overflows");
-    if (bytes == rest)
+    if (npy->data_bytes <= rest)
         return true;
     for (size_t i = 0; i < npy->rank; i++)
         used += (size_t)snprintf(shape + used, sizeof shape - used, i > 0 ? ", %zu" : "%zu", npy->shape[i]);
-    return refuse(npy, bytes > rest ? INLAY_FILE_ERROR_TRUNCATED : INLAY_FILE_ERROR_RANGE,
-                  "its shape [%s] needs %zu bytes of data, but the file has %llu", shape, bytes,
-                  (unsigned long long)rest);
+    return refuse(npy, INLAY_FILE_ERROR_TRUNCATED, "its shape [%s] needs %zu bytes of data, but the file has %llu",
+                  shape, npy->data_bytes, (unsigned long long)rest);
 }
 
 bool inlay_npy_parse(const void *head, size_t head_bytes, uint64_t file_bytes, enum npy_kind kind, struct npy *npy)

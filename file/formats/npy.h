@@ -43,12 +43,14 @@ struct npy {
     enum npy_element element;
     size_t element_bytes;
     size_t data_offset;       /**< where the elements start */
+    size_t data_bytes;        /**< of all elements */
     inlay_file_status status; /**< why the file was rejected, if inlay_npy_parse() returned false */
     char why[256];            /**< same, as one ASCII sentence */
 };
 
 /**
- * Parses the header of a file in C order whose data ends exactly at the end of the file.
+ * Parses the header of a file. NumPy ignores bytes after the data, and so does this. Fortran order is accepted if it is
+ * the same as C order, i.e. if at most one dimension is larger than 1.
  *
  * @param head        the first bytes of the file
  * @param head_bytes  at least min(file_bytes, NPY_HEAD_BYTES)

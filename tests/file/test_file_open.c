@@ -192,6 +192,30 @@ static const char *write_npy(const char *dictionary, size_t data)
     return write_blob("a.npy", blob);
 }
 
+START_TEST(npy_files_that_numpy_also_reads)
+{
+    static const struct {
+        const char *dictionary;
+        size_t data, bytes; /* in the file, and of the tensor */
+    } files[] = {
+        {"{'descr': 'f4', 'fortran_order': False, 'shape': (2, 2), }", 16, 16},
+        {"{'descr': '=f4', 'fortran_order': False, 'shape': (2, 2), }", 16, 16},
+        {"{'descr': '|f4', 'fortran_order': False, 'shape': (2, 2), }", 16, 16},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 3), }", 12, 12},
+        {"{'fortran_order': True, 'descr': '<f4', 'shape': (3, 1), }", 12, 12},
+        {"{'shape': (0, 3), 'fortran_order': True, 'descr': '<f4'}", 0, 0},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", 21, 16},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 18446744073709551615, 18446744073709551615), }", 4, 0},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        inlay_file *file = open_good(write_npy(files[i].dictionary, files[i].data));
+        const inlay_file_tensor *tensor = inlay_file_find_tensor(file, "data");
+        EXPECT(tensor->bytes == files[i].bytes && tensor->element == INLAY_F32, "%s", files[i].dictionary);
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
 START_TEST(npy_files)
 {
     static const struct {
@@ -203,7 +227,7 @@ START_TEST(npy_files)
         {"{'descr': '>f4', 'fortran_order': False, 'shape': (1, 1), }", 4, INLAY_FILE_ERROR_TYPE, "'>f4'"},
         {"{'descr': '|O', 'fortran_order': False, 'shape': (1, 1), }", 8, INLAY_FILE_ERROR_TYPE, "'|O'"},
         {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,), }", 4, INLAY_FILE_ERROR_TYPE, "structures"},
-        {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 1), }", 4, INLAY_FILE_ERROR_SHAPE, "Fortran"},
+        {"{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }", 16, INLAY_FILE_ERROR_SHAPE, "Fortran"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1<<2, 1), }", 16, INLAY_FILE_ERROR_SYNTAX, "tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1L, 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': ((1,), 1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
@@ -224,11 +248,9 @@ START_TEST(npy_files)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551620,), }", 16, INLAY_FILE_ERROR_SYNTAX,
          "tuple"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1), }", 4, INLAY_FILE_ERROR_SYNTAX, "tuple"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (0, 18446744073709551615, 18446744073709551615, "
-         "18446744073709551615, 18446744073709551615, 18446744073709551615, 18446744073709551615, 1), }",
-         4, INLAY_FILE_ERROR_RANGE, "[0, 18446744073709551615, 18446744073709551615, "},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551615, 0, 1, 18446744073709551615), }", 4,
+         INLAY_FILE_ERROR_RANGE, "overflows"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", 12, INLAY_FILE_ERROR_TRUNCATED, "[2, 2]"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }", 20, INLAY_FILE_ERROR_RANGE, "[2, 2]"},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         expect_refused(write_npy(files[i].dictionary, files[i].data), files[i].status, "", files[i].message);
@@ -715,7 +737,7 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "opening of models", make_folder, remove_folder, only_regular_files_are_opened,
-                     other_formats_are_named, arguments, bytes_are_mapped_copied_or_loaded, npy_files, directories,
-                     parts_of_a_model, tensors_of_missing_files, files_that_were_opened, indexes, split_models,
-                     settings, broken_settings);
+                     other_formats_are_named, arguments, bytes_are_mapped_copied_or_loaded, npy_files,
+                     npy_files_that_numpy_also_reads, directories, parts_of_a_model, tensors_of_missing_files,
+                     files_that_were_opened, indexes, split_models, settings, broken_settings);
 }

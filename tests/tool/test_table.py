@@ -183,7 +183,7 @@ def test_positions(directory):
     half = "{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }"
     fail(path("half.npy", npy(half, b"\0\0")), "'<f2', not '<f4', '<f8', '<i4' or '<i8'", "a.astype('<f8')")
     fail(path("torn.npy", number_list([1.0, 2.0])[:-1]), "its shape [2] needs 16 bytes of data, but the file has 15")
-    fail(path("order.npy", npy(half.replace("<f2", "<f4").replace("False", "True"), b"\0\0\0\0")), "Fortran order")
+    fail(path("order.npy", npy(half.replace("<f2", "<f4").replace("False", "True").replace("(1,)", "(2, 2)"), bytes(16))), "Fortran order")
     huge = half.replace("<f2", "<f8").replace("(1,)", "(2305843009213693952,)")
     fail(path("huge.npy", npy(huge)), "its shape overflows")
     fifo = os.path.join(directory, "fifo.npy")

@@ -93,8 +93,7 @@ static int read_npy(int file, const char *path, enum npy_kind kind, struct npy *
     if (!inlay_npy_parse(head, got, (uint64_t)status.st_size, kind, npy))
         return failed("%s is not a %s: %s", shown(path), what, npy->why);
 
-    /* inlay_npy_parse has checked that the rest of the file has this size. */
-    size_t bytes = npy->rows * npy->dim * npy->element_bytes;
+    const size_t bytes = npy->data_bytes;
     *data = xcalloc(bytes, 1, shown(path));
     if (lseek(file, (off_t)npy->data_offset, SEEK_SET) < 0)
         return cannot("read", path);

@@ -168,7 +168,8 @@ static int find_table(const char *path, const inlay_file *file, const char **nam
     size_t found = 0;
     for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
         const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
-        if (tensor->element == 0 || tensor->rank != 2)
+        if ((tensor->element == 0 && strcmp(tensor->type, "F64") != 0 && strcmp(tensor->type, "<f8") != 0) ||
+            tensor->rank != 2)
             continue;
         *name = tensor->name;
         found++;
