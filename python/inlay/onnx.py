@@ -31,9 +31,16 @@ _OPERATORS = {_TYPE.FLOAT: "Embed", _TYPE.FLOAT16: "EmbedFloat16", _TYPE.BFLOAT1
 _FLOATS = (*_OPERATORS, _TYPE.DOUBLE)
 # The operator's inputs in order. The first two are required.
 _INPUTS = "table ids positions position_ids segments segment_ids gamma beta scales zeros".split()
-# Tables of GatherBlockQuantized: bits to flip in each byte to make values unsigned, and if zero points are packed
-# across rows. Without zero points, the zero is 8 for uint8 and int4 (after flipping), else 0.
-_QUANTIZED = {_TYPE.UINT8: (0, False), _TYPE.UINT4: (0, True), _TYPE.INT4: (0x88, True)}
+# Tables of GatherBlockQuantized, by their type and bits: bits to flip in each byte to make values unsigned, and if zero
+# points are packed across rows. Without zero points, the zero is 0 for uint4, else half of the range (after flipping).
+_QUANTIZED = {
+    (_TYPE.UINT8, 4): (0, False),
+    (_TYPE.UINT8, 8): (0, False),
+    (_TYPE.UINT4, 4): (0, True),
+    (_TYPE.INT4, 4): (0x88, True),
+}
+# Types of tables in groups, as numbered by the operator's attribute group_type.
+_GROUP_TYPES = ("u4_grouped", "u4_grouped_flat", "u8_grouped")
 
 # LayerNorm as one node, and as the nodes that exporters without the operator write. Strings are tensors. Add and Mul
 # match operands in either order. "two" is a constant 2 and "epsilon" any constant.
@@ -246,7 +253,7 @@ class _Graph:
         if (node.domain, node.op_type) not in _LOOKUPS:
             return False
         options, shape = _attributes(node), self.shapes.get(node.input[0], ())
-        types = _FLOATS if node.op_type == "Gather" else _QUANTIZED
+        types = _FLOATS if node.op_type == "Gather" else {kind for kind, _ in _QUANTIZED}
         rows = options.get("axis", options.get("gather_axis", 0)) == 0
         return rows and len(shape) == 2 and isinstance(shape[0], int) and self.types.get(node.input[0]) in types
 
@@ -288,34 +295,59 @@ class _Graph:
     def _gather_quantized(self, node: onnx.NodeProto, ids: Shape) -> _Layer:
         names = {name: tensor for name, tensor in zip(("table", "ids", "scales", "zeros"), node.input) if tensor}
         options, kind = _attributes(node), self.types[node.input[0]]
-        group, axis = options.get("block_size", 128), options.get("quantize_axis", 1)
+        block, axis, bits = options.get("block_size", 128), options.get("quantize_axis", 1), options.get("bits", 4)
         computed = [tensor for name, tensor in names.items() if name != "ids" and tensor not in self.constants]
-        flip, flat = _QUANTIZED[kind]
-        rows, columns = self.shapes[node.input[0]]
-        dim = 2 * columns if kind == _TYPE.UINT8 else columns
-        other = group not in (32, 64, 128) or dim % group != 0 or options.get("bits", 4) != 4 or axis not in (1, -1)
         _stop_if(bool(computed), node, f"has {', '.join(computed)}, which are no constants")
-        _stop_if(other, node, "has other groups than whole ones of 32, 64 or 128 columns of 4 bits")
-        inputs = {"ids": names["ids"], "table": self._as_bytes(names["table"], flip, (rows, dim // 2))}
-        inputs["scales"] = self._as_float(names["scales"])
-        if "zeros" in names:
+        _stop_if((kind, bits) not in _QUANTIZED, node, f"has groups of {bits} bits, not 4 or 8")
+        flip, flat = _QUANTIZED[kind, bits]
+        rows, columns = self.shapes[node.input[0]]
+        dim = 8 // bits * columns if kind == _TYPE.UINT8 else columns
+        # Each block is a whole number of groups, the largest that tables support, also if the last block is shorter.
+        group = next((group for group in (128, 64, 32) if block % group == dim % group == 0), None)
+        _stop_if(group is None or axis not in (1, -1), node, "has groups that are not multiples of 32 columns")
+        blocks = None if block == group else numpy.arange(0, dim, group) // block
+        inputs = {"ids": names["ids"], "table": self._as_bytes(names["table"], flip, (rows, dim * bits // 8))}
+        inputs["scales"] = self._as_float(names["scales"], blocks)
+        if "zeros" in names and blocks is None:
             inputs["zeros"] = self._as_bytes(names["zeros"], flip, (-1,))
+        elif "zeros" in names:
+            inputs["zeros"] = self._zeros_of_blocks(names["zeros"], flip, rows, bits, flat, blocks)
         self.unused.update(names.values())
-        attributes = {"group": group, "flat": int(flat and (flip == 0 or "zeros" in names))}
+        flat = flat and (flip == 0 or "zeros" in names)
+        name = "u8_grouped" if bits == 8 else "u4_grouped_flat" if flat else "u4_grouped"
+        attributes = {"group": group, "group_type": _GROUP_TYPES.index(name)}
         return _Layer(node.output[0], self.types[names["scales"]], ids, dim, [node], inputs, attributes)
 
     def _as_bytes(self, name: str, flip: int, shape: tuple[int, ...]) -> str:
-        """Returns a constant of 4-bit integers as bytes with some bits flipped."""
-        tensor = self._loaded(name)
-        data = numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), "u1") ^ flip
-        return self._add(data.reshape(shape), f"{name}_bytes")
+        """Returns a constant of integers as bytes with some bits flipped."""
+        return self._add((self._array_of_bytes(name) ^ flip).reshape(shape), f"{name}_bytes")
 
-    def _as_float(self, name: str) -> str:
-        """Returns a constant as float32, the type of gamma, beta and scales."""
+    def _array_of_bytes(self, name: str) -> numpy.ndarray:
+        tensor = self._loaded(name)
+        return numpy.frombuffer(tensor.raw_data or bytes(tensor.int32_data), "u1")
+
+    def _zeros_of_blocks(self, name: str, flip: int, rows: int, bits: int, flat: bool, blocks: numpy.ndarray) -> str:
+        """Returns zero points of blocks as bytes of those of groups."""
+        count = blocks[-1] + 1
+        zeros = self._array_of_bytes(name) ^ flip
+        if bits == 4:
+            zeros = numpy.stack([zeros & 15, zeros >> 4], -1).reshape((-1,) if flat else (rows, -1))
+            zeros = zeros[: rows * count] if flat else zeros[:, :count]
+        zeros = zeros.reshape(rows, count)[:, blocks]
+        if bits == 4:
+            zeros = zeros.reshape(1, -1) if flat else zeros
+            zeros = numpy.pad(zeros, ((0, 0), (0, zeros.shape[1] % 2)))
+            zeros = zeros[:, ::2] | zeros[:, 1::2] << 4
+        return self._add(zeros.reshape(-1), f"{name}_bytes")
+
+    def _as_float(self, name: str, columns: Optional[numpy.ndarray] = None) -> str:
+        """Returns a constant as float32, the type of gamma, beta and scales; of these columns, if given."""
         tensor = self.constants[name]
         self.unused.add(name)
-        is_float = tensor.data_type == _TYPE.FLOAT
-        return name if is_float else self._add(self._array(name).astype("f4"), f"{name}_float")
+        if tensor.data_type == _TYPE.FLOAT and columns is None:
+            return name
+        array = self._array(name) if columns is None else self._array(name)[:, columns]
+        return self._add(array.astype("f4"), f"{name}_float")
 
     def _loaded(self, name: str) -> onnx.TensorProto:
         """Returns a constant with its data, or raises _Stop if onnx.load() left it in another file."""
@@ -510,7 +542,7 @@ class _Graph:
         given = [layer.inputs.get(name, "") for name in _INPUTS]
         while not given[-1]:
             given.pop()
-        attributes = {"scale": 1.0, "layer_norm": 0, "segments_first": int(segments == 0), "group": 0, "flat": 0}
+        attributes = {"scale": 1.0, "layer_norm": 0, "segments_first": int(segments == 0), "group": 0, "group_type": 0}
         attributes |= {"epsilon": 0.0} | layer.attributes
         embed = onnx.helper.make_node(
             _OPERATORS[layer.type], given, [layer.output], name=last.name, domain=_DOMAIN, **attributes

@@ -611,7 +611,7 @@ def test_constants_that_two_layers_share():
     assert [tensor.name for tensor in model.graph.initializer] == ["table_bytes", "scales_float"]
 
 
-# ---- Tables of 4-bit groups ------------------------------------------------------------------------------------------
+# ---- Tables in groups ------------------------------------------------------------------------------------------------
 
 
 ERRORS = onnxruntime.capi.onnxruntime_pybind11_state
@@ -664,7 +664,7 @@ def test_gather_block_quantized_of_every_shape(kind):
             numpy.testing.assert_array_equal(run(model, ids)[0], expected)
         else:
             assert "groups" in fusion.skipped[0].reason and model.SerializeToString() == before
-    assert counts["fused"] >= 16
+    assert counts["fused"] >= 32  # of 64 with 4 bits, and as many with 8: all in new versions of ONNX Runtime
 
 
 @pytest.mark.parametrize("name, shape", [("scales", (50, 2)), ("scales", (50,)), ("zeros", (51,))])
@@ -674,7 +674,7 @@ def test_groups_that_do_not_fit(name, shape):
     arrays["zeros"] = numpy.zeros((50, 2), "u1")
     arrays[name] = numpy.zeros(shape, arrays[name].dtype)
     embed = helper.make_node("Embed", ["table", "ids", *[""] * 6, "scales", "zeros"], ["y"], domain="inlay")
-    options = {"scale": 1.0, "epsilon": 0.0, "layer_norm": 0, "segments_first": 0, "group": 32, "flat": 0}
+    options = {"scale": 1.0, "epsilon": 0.0, "layer_norm": 0, "segments_first": 0, "group": 32, "group_type": 0}
     embed.attribute.extend(helper.make_attribute(key, value) for key, value in options.items())
     model = model_of([embed], arrays)
     model.opset_import.append(helper.make_opsetid("inlay", 1))
@@ -686,9 +686,9 @@ def test_groups_that_do_not_fit(name, shape):
 @pytest.mark.parametrize(
     "attribute, computed, reason",
     [
-        ({"block_size": 16}, "", "other groups than"),
-        ({"block_size": 128}, "", "other groups than"),
-        ({"bits": 8}, "", "other groups than"),
+        ({"block_size": 16}, "", "not multiples of 32 columns"),
+        ({"block_size": 96, "quantize_axis": 0}, "", "not multiples of 32 columns"),
+        ({"bits": 2}, "", "has groups of 2 bits"),
         ({}, "scales", "has scales, which"),
     ],
 )
@@ -808,7 +808,7 @@ def test_too_many_dimensions():
     model = model_of([GATHER, MUL], {"table": TABLE, **SCALE}, ids=[None] * 8)
     assert inlay.onnx.fuse(model).skipped[0].reason == "Gather x has ids of 8 dimensions, more than 7"
     embed = helper.make_node("Embed", ["table", "ids"], ["y"], domain="inlay", scale=1.0, epsilon=0.0)
-    embed.attribute.extend(helper.make_attribute(n, 0) for n in ("layer_norm", "segments_first", "group", "flat"))
+    embed.attribute.extend(helper.make_attribute(n, 0) for n in ("layer_norm", "segments_first", "group", "group_type"))
     model = model_of([embed], {"table": TABLE}, ids=[None] * 8)
     model.opset_import.append(helper.make_opsetid("inlay", 1))
     with pytest.raises(ERRORS.InvalidArgument, match="more dimensions than inlay"):

@@ -97,9 +97,12 @@ static const enum operand inputs[] = {
 enum { INPUTS = sizeof inputs / sizeof *inputs, REQUIRED = 2 };
 
 /* Attributes of the operator that are integers. */
-enum { LAYER_NORM, SEGMENTS_FIRST, GROUP, FLAT, INTEGERS };
+enum { LAYER_NORM, SEGMENTS_FIRST, GROUP, GROUP_TYPE, INTEGERS };
 static const char *const integers[INTEGERS] = {
-    [LAYER_NORM] = "layer_norm", [SEGMENTS_FIRST] = "segments_first", [GROUP] = "group", [FLAT] = "flat"};
+    [LAYER_NORM] = "layer_norm", [SEGMENTS_FIRST] = "segments_first", [GROUP] = "group", [GROUP_TYPE] = "group_type"};
+
+/* Types of tables in groups, by the attribute group_type. */
+static const inlay_element_type group_types[] = {INLAY_U4_GROUPED, INLAY_U4_GROUPED_FLAT, INLAY_U8_GROUPED};
 
 /* A node of a graph. */
 struct kernel {
@@ -209,7 +212,10 @@ static struct ort_status *compute(void *self, struct ort_context *context)
     operation.spec.norm = kernel->integers[LAYER_NORM] != 0 ? INLAY_NORM_LAYER : INLAY_NORM_NONE;
     operation.spec.segments_first = kernel->integers[SEGMENTS_FIRST] != 0;
     operation.group = (uint32_t)kernel->integers[GROUP];
-    operation.grouped = kernel->integers[FLAT] != 0 ? INLAY_U4_GROUPED_FLAT : INLAY_U4_GROUPED;
+    const uint64_t group_type = (uint64_t)kernel->integers[GROUP_TYPE];
+    if (group_type >= sizeof group_types / sizeof *group_types)
+        return api->create_status(ORT_INVALID_ARGUMENT, "group_type is not 0, 1 or 2");
+    operation.grouped = group_types[group_type];
     operation.broadcast_positions = true;
     size_t count = 0;
     struct ort_status *status = api->count_inputs(context, &count);

@@ -110,22 +110,28 @@ static bool read_table(const struct tensor *tensor, inlay_table *table)
     return true;
 }
 
-/* Makes a view of a table of 4-bit groups with its scales and zero points. */
+/* Makes a view of a table in groups with its scales and zero points. */
 static bool read_grouped(struct operation *operation)
 {
     const struct tensor *data = &operation->operands[OPERAND_TABLE], *scales = &operation->operands[OPERAND_SCALES];
     const struct tensor *zeros = &operation->operands[OPERAND_ZEROS];
-    const size_t rows = (size_t)data->shape[0], dim = 2 * (size_t)data->shape[1], group = operation->group;
+    const inlay_element_type type = operation->grouped;
+    const size_t rows = (size_t)data->shape[0], row_bytes = (size_t)data->shape[1], group = operation->group;
+    const size_t dim = (type == INLAY_U8_GROUPED ? 1 : 2) * row_bytes;
     if (group == 0 || scales->dims != 2 || (size_t)scales->shape[0] != rows ||
         (size_t)scales->shape[1] != dim / group + (dim % group != 0))
         return false;
-    const size_t groups = (size_t)scales->shape[1], packed = rows * (groups / 2 + groups % 2);
-    const bool flat = operation->grouped == INLAY_U4_GROUPED_FLAT;
-    if (zeros->given && tensor_count(zeros) != (flat ? rows * groups / 2 + rows * groups % 2 : packed))
+    const size_t groups = (size_t)scales->shape[1], all = rows * groups;
+    const size_t packed = type == INLAY_U8_GROUPED        ? all
+                          : type == INLAY_U4_GROUPED_FLAT ? all / 2 + all % 2
+                                                          : rows * (groups / 2 + groups % 2);
+    if (zeros->given && tensor_count(zeros) != packed)
         return false;
-    operation->tables[OPERAND_TABLE] =
-        inlay_table_u4_grouped(data->data, scales->data, zeros->data, rows, dim, operation->group);
-    operation->tables[OPERAND_TABLE].type = operation->grouped;
+    inlay_table *table = &operation->tables[OPERAND_TABLE];
+    *table = inlay_table_view(type, data->data, rows, dim, row_bytes);
+    table->scales = scales->data;
+    table->zeros = zeros->data;
+    table->group = operation->group;
     return true;
 }
 

@@ -28,7 +28,7 @@ enum operand {
     OPERAND_SEGMENT_IDS,  /* same shape as ids */
     OPERAND_GAMMA,        /* [dim] */
     OPERAND_BETA,         /* [dim] */
-    /* Only ONNX Runtime passes these two, for a table of 4-bit groups in bytes [vocab, dim / 2]. */
+    /* Only ONNX Runtime passes these two, for a table in groups: bytes [vocab, bytes per row]. */
     OPERAND_SCALES, /* [vocab, groups] */
     OPERAND_ZEROS,  /* bytes of the zero points */
     OPERANDS,
@@ -41,7 +41,7 @@ struct operation {
     inlay_layer_spec spec; /* the caller sets numbers; operation_check() fills in tables, gamma, beta and out_type */
     inlay_batch batch;     /* the caller sets start; operation_check() fills in shapes and arrays */
     inlay_table tables[OPERAND_TABLES];
-    inlay_element_type grouped; /* type of a table with scales: INLAY_U4_GROUPED or INLAY_U4_GROUPED_FLAT */
+    inlay_element_type grouped; /* type of a table with scales */
     uint32_t group;             /* columns per scale */
     bool broadcast_positions;   /* positions must have one row, or one row per token of a sequence */
 };
