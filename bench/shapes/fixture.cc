@@ -160,9 +160,7 @@ void Fixture::prepare_visits()
 
 std::size_t scale_bytes(inlay_element_type type, std::size_t dim)
 {
-    inlay_table table = inlay_table_view(type, nullptr, 1, dim, 0);
-    table.group = group;
-    return inlay_row_scale_bytes(&table);
+    return inlay_table_scale_bytes(type, dim, group);
 }
 
 void Fixture::prepare_quantized(inlay_element_type type)

@@ -21,25 +21,6 @@ bool inlay_rows_are_valid(const inlay_table *table, const void *ids, inlay_id_ty
     return table != NULL && is_id_type && (ids != NULL || count == 0);
 }
 
-/* Returns the bytes of a row in the array of scales. */
-static size_t scale_bytes(const inlay_table *table)
-{
-    if (table->group > 0)
-        return table->dim / table->group * sizeof(float);
-    return table->type == INLAY_E4M3_E8M0  ? table->dim / 32
-           : table->type == INLAY_E2M1_F32 ? table->dim / 16 * sizeof(float)
-                                           : sizeof(float);
-}
-
-/* Returns the half bytes of a row of zero points. Rows of INLAY_U4_GROUPED fill whole bytes. */
-static size_t zero_halves(const inlay_table *table)
-{
-    const size_t groups = table->dim / table->group;
-    return table->type == INLAY_U4_GROUPED_FLAT ? groups
-           : table->type == INLAY_U4_GROUPED    ? groups + groups % 2
-                                                : 2 * groups;
-}
-
 struct inlay_rows inlay_rows_of(const inlay_table *table, const void *ids, inlay_id_type id_type, size_t count,
                                 size_t page)
 {
@@ -52,8 +33,9 @@ struct inlay_rows inlay_rows_of(const inlay_table *table, const void *ids, inlay
         .count = count,
         .page = page,
         .row_bytes = inlay_table_row_bytes(table->type, table->dim),
-        .scale_bytes = scales != NULL ? scale_bytes(table) : 0,
-        .zero_halves = zeros != NULL && table->group > 0 ? zero_halves(table) : 0,
+        .scale_bytes = scales != NULL ? inlay_table_scale_bytes(table->type, table->dim, table->group) : 0,
+        /* Two rows: only INLAY_U4_GROUPED_FLAT has rows of half bytes. */
+        .zero_halves = zeros != NULL ? inlay_table_zero_bytes(table->type, 2, table->dim, table->group) : 0,
     };
 }
 

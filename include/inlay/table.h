@@ -81,10 +81,17 @@ typedef enum inlay_element_type {
     INLAY_E2M1_F32 = 29,   /**< packed 4-bit floats q [dim] with a float32 scale per 16 columns: q * scale. q is 0 0.5 1
                                 1.5 2 3 4 6 and their negatives from 8 on; there is no -0. ModelOpt's NVFP4, with
                                 its two factors multiplied in advance */
+    INLAY_U2_AFFINE = 30,  /**< MLX's affine mode, 2 bits: q [dim] with a scale and a bias per `group` columns: q *
+                                scale + bias. q of column c is bits [2 c, 2 c + 2) of the row, lowest bits first */
+    INLAY_U3_AFFINE = 31,  /**< same with 3 bits per q. Numbers can cross bytes */
+    INLAY_U4_AFFINE = 32,  /**< same with 4 bits per q */
+    INLAY_U5_AFFINE = 33,  /**< same with 5 bits per q */
+    INLAY_U6_AFFINE = 34,  /**< same with 6 bits per q */
+    INLAY_U8_AFFINE = 35,  /**< same with 8 bits per q */
 } inlay_element_type;
 
 /** One more than the largest element type. */
-#define INLAY_ELEMENT_TYPES 30
+#define INLAY_ELEMENT_TYPES 36
 
 /** Returns a name of an element type. Index 0 is the name in the command and the Python package ("q4_k", "float16").
     Index 1 is the spelling in model files or specifications ("Q4_K", "F16"). Further indices are synonyms ("fp16",
@@ -129,11 +136,12 @@ typedef struct inlay_table {
                                   block */
     size_t stride_bytes;     /**< distance between rows, >= inlay_table_row_bytes(type, dim) */
     inlay_element_type type; /**< of the elements */
-    uint32_t group;          /**< columns per scale of the GROUPED types: 32, 64 or 128; 0 for other types */
+    uint32_t group;          /**< columns per scale of the GROUPED and AFFINE types: 32, 64 or 128; 0 for other
+                                  types */
     const void *scales;      /**< float32: [rows] for INLAY_I8_INVERSE, null or [rows] for INLAY_I8 and INLAY_E4M3,
-                                  [rows, dim / group] for the GROUPED types, [rows, dim / 16] for INLAY_E2M1_F32; uint8
-                                  [rows, dim / 32] for INLAY_E4M3_E8M0; else null. Infinities and NaN propagate by IEEE
-                                  754 */
+                                  [rows, dim / group] for the GROUPED types, [rows, dim / group, 2] with scale and bias
+                                  for the AFFINE types, [rows, dim / 16] for INLAY_E2M1_F32; uint8 [rows, dim / 32] for
+                                  INLAY_E4M3_E8M0; else null. Infinities and NaN propagate by IEEE 754 */
     const void *zeros;       /**< null, or zero points [rows, dim / group] of a GROUPED type, with as many bits as its
                                   elements. 4-bit zero points are packed: in rows of ceil(dim / group / 2) bytes for
                                   INLAY_U4_GROUPED, and in one run of ceil(rows * dim / group / 2) bytes for
@@ -151,6 +159,14 @@ typedef struct inlay_table {
 /** Returns the size of one row of `dim` columns in bytes, including scales within the row. This is the smallest
     valid stride. Returns 0 if the type has no rows of `dim` columns, or if the size overflows size_t. */
 INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
+
+/** Returns the bytes of one row in inlay_table.scales. Returns 0 if the type has no such array, or if it has groups and
+    `group` is 0. Types without groups ignore `group`. */
+INLAY_API size_t inlay_table_scale_bytes(inlay_element_type type, size_t dim, uint32_t group);
+
+/** Returns the bytes of `rows` rows in inlay_table.zeros. Returns 0 if the type has no zero points, `group` is 0, or
+   the size overflows size_t. */
+INLAY_API size_t inlay_table_zero_bytes(inlay_element_type type, size_t rows, size_t dim, uint32_t group);
 
 /** Returns a view of a table [rows, dim] with rows `stride_bytes` apart. For contiguous rows, pass
    inlay_table_row_bytes(). Use this function for a type chosen at run time, for rows that are not contiguous, and
@@ -437,6 +453,7 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *     I8 without scales           1                                  1/2 step
  *     U8_ROWWISE                  (max - min) / 255                  1/2 step
  *     U4_ROWWISE                  (max - min) / 15                   1/2 step + 2^-11 of |min| and of max - min
+ *     U2_AFFINE to U8_AFFINE      (max - min) / (2^bits - 1)         1/2 step
  *     grouped types, zero points: 4 bits: (max - min) / 15, with 0   1/2 step
  *                                 8 bits: (max - min) / 255, with 0  1/2 step
  *     without zero points:
@@ -473,8 +490,8 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *
  * - INLAY_I8 without scales rejects magnitudes above 127 with INLAY_ERROR_OPTION. INLAY_U4_GROUPED_FLAT without zero
  *   points cannot hold negative values and rejects them with INLAY_ERROR_OPTION.
- * - INLAY_I8_INVERSE stores the reciprocal of the step. The bias of the rowwise types and m of INLAY_Q4_1 and
- *   INLAY_Q5_1 is min.
+ * - INLAY_I8_INVERSE stores the reciprocal of the step. The bias of the rowwise and AFFINE types and m of INLAY_Q4_1
+ *   and INLAY_Q5_1 is min.
  * - The step is rounded to float16 in INLAY_Q8_0, Q4_0, Q5_0, Q4_1, Q5_1, IQ4_NL and U4_ROWWISE. So are m and the bias
  *   of INLAY_U4_ROWWISE.
  * - The value with the largest magnitude becomes -8 in INLAY_Q4_0, -16 in INLAY_Q5_0 and -127 in INLAY_IQ4_NL, so the
@@ -488,8 +505,8 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *
  * A float32 step is at least 2^-126. A float16 step below 2^-14 loses digits. This increases the error by at most 64 *
  * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, 16 * 2^-24 for INLAY_Q5_1, and 8 * 2^-24 for the other types
- * with a float16 step. A row, group or block of zeros stays zero. If all values of a row are equal, the rowwise types
- * dequantize it to its bias.
+ * with a float16 step. A row, group or block of zeros stays zero. If all values of a row or group are equal, the
+ * rowwise and AFFINE types dequantize it to its bias.
  *
  * @param from           a float32 table [rows, dim], not a shard; extents are allowed
  * @param to             the arrays to write

@@ -32,6 +32,13 @@ def grouped_bytes(table, zero):
     return (table.data.astype(f4) - zero) * numpy.repeat(table.scales, table.group, -1)
 
 
+def affine(table, bits):
+    rows = numpy.unpackbits(table.data, axis=1, bitorder="little").reshape(table.rows, table.dim, bits)
+    numbers = (rows.astype(f4) * 2.0 ** numpy.arange(bits)).sum(-1).astype(f4)
+    scale, bias = (numpy.repeat(table.scales[:, i::2], table.group, -1) for i in (0, 1))
+    return numbers * scale + bias
+
+
 def e2m1_f32(table):
     magnitudes = numpy.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], f4)
     values = numpy.concatenate([magnitudes, 0 - magnitudes])
@@ -90,6 +97,8 @@ READ = {
     "q8_0": q8_0,
     "q4_0": q4_0,
 }
+AFFINE = {f"u{bits}_affine": bits for bits in (2, 3, 4, 5, 6, 8)}
+READ.update({name: lambda t, bits=bits: affine(t, bits) for name, bits in AFFINE.items()})
 GROUPED = [
     ("u4_grouped", 32, True),
     ("u4_grouped", 64, False),
@@ -108,7 +117,8 @@ def check(table, original, bound):
     assert error <= bound and abs(error - table.largest_error) <= 1e-6 * bound
 
 
-@pytest.mark.parametrize("name", [name for name in READ if name not in ("float32", "bfloat16") and "group" not in name])
+@pytest.mark.parametrize("name", [name for name in READ if name not in ("float32", "bfloat16") and "group" not in name
+                                  and name not in AFFINE])
 def test_types(rng, name):
     original = rng.standard_normal((7, 64)).astype(f4)
     table = inlay.quantize(original, name)
@@ -134,6 +144,20 @@ def test_grouped_types(rng, name, group, zeros):
     table = inlay.quantize(original, name, group=group, zeros=zeros)
     assert (table.group, table.zeros is not None) == (group, zeros)
     check(table, original, numpy.ptp(original) / 14)
+
+
+@pytest.mark.parametrize("name", AFFINE)
+def test_affine_types(rng, name):
+    original = rng.standard_normal((7, 192)).astype(f4)
+    table = inlay.quantize(original, name, group=64)
+    assert table.group == 64 and table.scales.shape == (7, 6)
+    check(table, original, numpy.ptp(original) / (2 ** AFFINE[name] - 1))
+    made = inlay.Table(table.data, name, group=64, scales=table.scales)
+    numpy.testing.assert_array_equal(inlay.Layer(made)([3]), inlay.Layer(table)([3]))
+    with pytest.raises(ValueError, match="takes no zeros"):
+        inlay.quantize(original, name, group=64, zeros=True)
+    with pytest.raises(ValueError, match="takes no zeros"):
+        inlay.Table(table.data, name, group=64, scales=table.scales, zeros=table.data)
 
 
 def test_odd_dims_of_4_bits_are_stated(rng):

@@ -31,6 +31,12 @@ static float as_signed(unsigned char byte)
     return (float)(byte < 128 ? (int)byte : (int)byte - 256);
 }
 
+/* Returns bit i of an array of bytes. */
+static unsigned bit_of(const unsigned char *bytes, size_t i)
+{
+    return bytes[i / 8] >> i % 8 & 1u;
+}
+
 /* Returns 4-bit number i of an array, the lower half of each byte first. */
 static unsigned nibble(const unsigned char *bytes, size_t i)
 {
@@ -52,6 +58,16 @@ static float value_grouped(const struct inlay_embed_tile *tile, size_t i, size_t
     if (tile->zeros != NULL)
         zero = number_grouped(tile->type, tile->zeros[i], tile->zero_at[i] + group);
     return (number_grouped(tile->type, tile->rows[i], column) - zero) * inlay_load_f32(tile->scales[i], group);
+}
+
+/* Returns the value of a column of MLX's affine types: its `bits` bits, lowest first, times scale plus bias. */
+static float value_affine(const struct inlay_embed_tile *tile, size_t i, size_t column, size_t bits)
+{
+    const size_t group = column / tile->group;
+    unsigned q = 0;
+    for (size_t k = 0; k < bits; k++)
+        q |= bit_of(tile->rows[i], column * bits + k) << k;
+    return (float)q * inlay_load_f32(tile->scales[i], 2 * group) + inlay_load_f32(tile->scales[i], 2 * group + 1);
 }
 
 /* Returns 4-bit number i of 32 in 16 bytes: the lower halves of the bytes, then their upper halves. */
@@ -76,12 +92,6 @@ static float e4m3(unsigned bits)
 static float e8m0(unsigned e)
 {
     return inlay_f32_of_bits(e == 0 ? UINT32_C(1) << 22 : e == 255 ? 0x7fc00000 : (uint32_t)e << 23);
-}
-
-/* Returns bit i of an array of bytes. */
-static unsigned bit_of(const unsigned char *bytes, size_t i)
-{
-    return bytes[i / 8] >> i % 8 & 1u;
 }
 
 /* Returns the 5-bit number of column i: a 4-bit number plus its fifth bit. */
@@ -255,6 +265,18 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
         return value_iq4_xs(row + column / 256 * 136, column % 256);
     case INLAY_IQ3_S:
         return value_iq3_s(row + column / 256 * 110, column % 256);
+    case INLAY_U2_AFFINE:
+        return value_affine(tile, i, column, 2);
+    case INLAY_U3_AFFINE:
+        return value_affine(tile, i, column, 3);
+    case INLAY_U4_AFFINE:
+        return value_affine(tile, i, column, 4);
+    case INLAY_U5_AFFINE:
+        return value_affine(tile, i, column, 5);
+    case INLAY_U6_AFFINE:
+        return value_affine(tile, i, column, 6);
+    case INLAY_U8_AFFINE:
+        return value_affine(tile, i, column, 8);
     default:
         return inlay_load_f32(row, column);
     }

@@ -43,7 +43,8 @@ struct quantized_plane {
  * The layout of a type and its terms.
  *
  * A block is `header_bytes` of scales, then 32 numbers of `bits` bits. `halves`: byte i holds columns i and i + 16,
- * else columns 2 i and 2 i + 1. If `header_bytes` >= 6, the header ends in four bytes with a fifth bit of each number.
+ * else numbers are packed from the lowest bits on. If `header_bytes` >= 6, the header ends in four bytes with a fifth
+ * bit of each number. `negative`: 8-bit numbers are signed. `grouped`: a group of columns shares the terms.
  * `values`: null, or the values of 4-bit codes. `small`: numbers are read as 2^-8 of their value; the factor makes up
  * for it unless it would be infinite.
  *
@@ -53,7 +54,7 @@ struct quantized_plane {
  */
 struct quantized_layout {
     size_t header_bytes, bits;
-    bool halves, small, shifted, scaled, biased;
+    bool halves, negative, small, grouped, shifted, scaled, biased;
     float shift;
     const signed char *values;
     size_t blocks, bytes, parts, unit_at;
@@ -70,8 +71,7 @@ static const struct quantized_layout quantized_layouts[INLAY_ELEMENT_TYPES] = {
 /* Returns the bytes of n numbers, rounded up. */
 VEC_INLINE size_t quantized_number_bytes(inlay_element_type type, size_t n)
 {
-    const size_t bits = quantized_layouts[type].bits;
-    return bits == 4 ? (n + 1) / 2 : n * (bits / 8);
+    return (n * quantized_layouts[type].bits + 7) / 8;
 }
 
 /* Returns the bytes of a block or superblock. */
@@ -81,6 +81,12 @@ VEC_INLINE size_t quantized_bytes(inlay_element_type type)
     return layout->blocks > 0 ? layout->bytes : layout->header_bytes + quantized_number_bytes(type, QUANTIZED_BLOCK);
 }
 
+/* True if numbers cross bytes or a byte has more than two, so a block is loaded by shifts. Superblocks are not. */
+VEC_INLINE bool quantized_is_packed(inlay_element_type type)
+{
+    return quantized_layouts[type].bits % 4 != 0;
+}
+
 /* Returns the address of a block, or of the superblock that contains it. */
 VEC_INLINE const unsigned char *quantized_block(inlay_element_type type, const struct quantized_row *row, size_t block)
 {
@@ -88,19 +94,22 @@ VEC_INLINE const unsigned char *quantized_block(inlay_element_type type, const s
     return row->bytes + (blocks > 0 ? block / blocks : block) * quantized_bytes(type);
 }
 
-/* Returns the address of the numbers from column `within` of a block on. Not for superblocks. */
+/* Returns the address of the numbers from column `within` of a block on, or of the first number of a packed block. Not
+   for superblocks. */
 VEC_INLINE const unsigned char *quantized_at(inlay_element_type type, const struct quantized_row *row, size_t block,
                                              size_t within)
 {
     const struct quantized_layout *layout = &quantized_layouts[type];
     return quantized_block(type, row, block) + layout->header_bytes +
-           (layout->halves ? within % QUANTIZED_HALF : quantized_number_bytes(type, within));
+           (layout->halves              ? within % QUANTIZED_HALF
+            : quantized_is_packed(type) ? 0
+                                        : quantized_number_bytes(type, within));
 }
 
 /* True if rows consist of whole blocks or superblocks, so no call ends within one. */
 VEC_INLINE bool quantized_whole(inlay_element_type type)
 {
-    return quantized_layouts[type].header_bytes > 0 || quantized_layouts[type].blocks > 0;
+    return quantized_layouts[type].header_bytes > 0 || quantized_layouts[type].blocks > 0 || quantized_is_packed(type);
 }
 
 /* ---- What columns share ----------------------------------------------------------------------------------------- */
@@ -196,19 +205,17 @@ VEC_INLINE struct quantized_terms quantized_block_terms(inlay_element_type type,
     case INLAY_E4M3_E8M0:
         quantized_e8m0(&terms, row->scales[block]);
         break;
-    case INLAY_U4_GROUPED:
-    case INLAY_U4_GROUPED_FLAT:
-    case INLAY_I8_GROUPED:
-    case INLAY_U8_GROUPED: {
-        /* The group is a power of two: a shift, since a division would take as long as the block. */
-        size_t group = block * QUANTIZED_BLOCK >> __builtin_ctzl(row->group);
-        terms.factor = vec_set1(inlay_load_f32(row->scales, group));
-        if (row->zeros != NULL)
-            terms.shift = vec_set1(-(float)quantized_zero(type, row->zeros, row->zero_at + group));
-        break;
-    }
     default:
         break;
+    }
+    if (layout->grouped) {
+        /* The group is a power of two: a shift, since a division would take as long as the block. */
+        const size_t group = block * QUANTIZED_BLOCK >> __builtin_ctzl(row->group);
+        terms.factor = vec_set1(inlay_load_f32(row->scales, layout->biased ? 2 * group : group));
+        if (layout->biased)
+            terms.bias = vec_set1(inlay_load_f32(row->scales, 2 * group + 1));
+        else if (row->zeros != NULL)
+            terms.shift = vec_set1(-(float)quantized_zero(type, row->zeros, row->zero_at + group));
     }
     return terms;
 }
@@ -385,6 +392,26 @@ VEC_INLINE vec quantized_super_load(inlay_element_type type, const struct quanti
     return vec_from_bits(layout->less > 0 ? numbers - layout->less : numbers);
 }
 
+/* Loads VEC_LEN numbers of 2, 3, 5 or 6 bits as floats, from column `within` of a packed block on. Each word that is
+   loaded holds 16, 8 or 4 of them, and is within the block. */
+VEC_INLINE vec quantized_packed(const unsigned char *block, size_t bits, size_t within)
+{
+    static const uint32_t lane_indices[QUANTIZED_HALF] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const vec_bits lanes = (vec_bits)vec_load((const unsigned char *)lane_indices);
+    const uint32_t in_word = bits == 2 ? 16 : bits == 3 ? 8 : 4;
+    vec_bits numbers = {0};
+    for (uint32_t first = 0; first < VEC_LEN; first += in_word) {
+        const uint32_t bit = (uint32_t)((within + first) * bits), last = (uint32_t)(4 * bits - sizeof bit);
+        const uint32_t at = bit / 8 < last ? bit / 8 : last;
+        const vec_bits shifts = ((lanes - first) * (uint32_t)bits + (bit - 8 * at)) & 31;
+        const vec_bits chosen = (vec_bits)((lanes & ~(in_word - 1)) == first) & ((UINT32_C(1) << bits) - 1);
+        uint32_t word;
+        memcpy(&word, block + at, sizeof word);
+        numbers |= vec_bits_set1(word) >> shifts & chosen;
+    }
+    return vec_from_bits(numbers);
+}
+
 /* Loads VEC_LEN numbers as floats, exactly. The first one is column `within` of its block. */
 VEC_INLINE vec quantized_load(inlay_element_type type, const unsigned char *from, size_t within)
 {
@@ -402,6 +429,8 @@ VEC_INLINE vec quantized_load(inlay_element_type type, const unsigned char *from
         return vec_lookup(layout->values, vec_load_u4_bytes(from)) * 0.5f;
     if (layout->bits == 4)
         return vec_load_u4(from);
+    if (quantized_is_packed(type))
+        return quantized_packed(from, layout->bits, within);
     switch (type) {
     case INLAY_F16:
         return vec_load_f16(from);
@@ -410,11 +439,8 @@ VEC_INLINE vec quantized_load(inlay_element_type type, const unsigned char *from
     case INLAY_E4M3:
     case INLAY_E4M3_E8M0:
         return vec_load_e4m3(from);
-    case INLAY_U8_ROWWISE:
-    case INLAY_U8_GROUPED:
-        return vec_from_bits(vec_bits_of_bytes(vec_load_bytes(from)));
     default:
-        return vec_load_i8(from);
+        return layout->negative ? vec_load_i8(from) : vec_from_bits(vec_bits_of_bytes(vec_load_bytes(from)));
     }
 }
 

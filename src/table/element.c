@@ -4,25 +4,47 @@
  */
 #include "table/element.h"
 
+/* MLX's affine type with `bits` bits per number. */
+#define AFFINE(bits)                                                                                                   \
+    {                                                                                                                  \
+        {"u" #bits "_affine"}, .log2_columns = 5, .block_bytes = 4 * (bits), .scales = INLAY_SCALES_PER_GROUP,         \
+                               .scale_bytes = 2 * sizeof(float)                                                        \
+    }
+
 const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_F32] = {{"float32", "F32", "fp32", "float", "single"}, .block_bytes = 4},
     [INLAY_F16] = {{"float16", "F16", "fp16", "half"}, .block_bytes = 2},
     [INLAY_BF16] = {{"bfloat16", "BF16"}, .block_bytes = 2},
-    [INLAY_I8] = {{"i8", "I8", "int8"}, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW, .optional = true},
-    [INLAY_I8_INVERSE] = {{"i8_inverse"}, .block_bytes = 1, .scales = INLAY_SCALES_PER_ROW},
+    [INLAY_I8] = {{"i8", "I8", "int8"},
+                  .block_bytes = 1,
+                  .scales = INLAY_SCALES_PER_ROW,
+                  .scale_bytes = sizeof(float),
+                  .optional = true},
+    [INLAY_I8_INVERSE] = {{"i8_inverse"},
+                          .block_bytes = 1,
+                          .scales = INLAY_SCALES_PER_ROW,
+                          .scale_bytes = sizeof(float)},
     [INLAY_U8_ROWWISE] = {{"u8_rowwise"}, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 8},
     [INLAY_U4_ROWWISE] =
         {{"u4_rowwise"}, .log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 4},
-    [INLAY_U4_GROUPED] = {{"u4_grouped"}, .log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
+    [INLAY_U4_GROUPED] = {{"u4_grouped"},
+                          .zeros_in_byte = 2,
+                          .log2_columns = 1,
+                          .block_bytes = 1,
+                          .scales = INLAY_SCALES_PER_GROUP,
+                          .scale_bytes = sizeof(float)},
     [INLAY_U4_GROUPED_FLAT] = {{"u4_grouped_flat"},
+                               .zeros_in_byte = 2,
                                .log2_columns = 1,
                                .block_bytes = 1,
-                               .scales = INLAY_SCALES_PER_GROUP},
+                               .scales = INLAY_SCALES_PER_GROUP,
+                               .scale_bytes = sizeof(float)},
     [INLAY_Q8_0] = {{"q8_0", "Q8_0"}, .log2_columns = 5, .block_bytes = 34},
     [INLAY_Q4_0] = {{"q4_0", "Q4_0"}, .log2_columns = 5, .block_bytes = 18},
     [INLAY_E4M3] = {{"e4m3", "F8_E4M3", "fp8", "e4m3fn", "fp8_e4m3", "fp8_e4m3fn", "float8_e4m3fn"},
                     .block_bytes = 1,
                     .scales = INLAY_SCALES_PER_ROW,
+                    .scale_bytes = sizeof(float),
                     .optional = true},
     [INLAY_E4M3_E8M0] = {{"e4m3_e8m0", "MXFP8"},
                          .log2_columns = 5,
@@ -42,13 +64,27 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_Q2_K] = {{"q2_k", "Q2_K"}, .log2_columns = 8, .block_bytes = 84},
     [INLAY_IQ4_XS] = {{"iq4_xs", "IQ4_XS"}, .log2_columns = 8, .block_bytes = 136},
     [INLAY_IQ3_S] = {{"iq3_s", "IQ3_S"}, .log2_columns = 8, .block_bytes = 110},
-    [INLAY_I8_GROUPED] = {{"i8_grouped"}, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
-    [INLAY_U8_GROUPED] = {{"u8_grouped"}, .block_bytes = 1, .scales = INLAY_SCALES_PER_GROUP},
+    [INLAY_I8_GROUPED] = {{"i8_grouped"},
+                          .zeros_in_byte = 1,
+                          .block_bytes = 1,
+                          .scales = INLAY_SCALES_PER_GROUP,
+                          .scale_bytes = sizeof(float)},
+    [INLAY_U8_GROUPED] = {{"u8_grouped"},
+                          .zeros_in_byte = 1,
+                          .block_bytes = 1,
+                          .scales = INLAY_SCALES_PER_GROUP,
+                          .scale_bytes = sizeof(float)},
     [INLAY_E2M1_F32] = {{"e2m1_f32"},
                         .log2_columns = 4,
                         .block_bytes = 8,
                         .scales = INLAY_SCALES_PER_BLOCK,
                         .scale_bytes = sizeof(float)},
+    [INLAY_U2_AFFINE] = AFFINE(2),
+    [INLAY_U3_AFFINE] = AFFINE(3),
+    [INLAY_U4_AFFINE] = AFFINE(4),
+    [INLAY_U5_AFFINE] = AFFINE(5),
+    [INLAY_U6_AFFINE] = AFFINE(6),
+    [INLAY_U8_AFFINE] = AFFINE(8),
 };
 
 const float inlay_unit_scale = 1;
@@ -66,21 +102,6 @@ inlay_element_type inlay_element_type_from_name(const char *text)
             if (inlay_name_equal(*name, text))
                 return type;
     return (inlay_element_type)0;
-}
-
-size_t inlay_row_scale_bytes(const inlay_table *table)
-{
-    const struct inlay_row_format *format = &inlay_row_formats[table->type];
-    switch (format->scales) {
-    case INLAY_SCALES_PER_ROW:
-        return sizeof(float);
-    case INLAY_SCALES_PER_GROUP:
-        return table->dim / table->group * sizeof(float);
-    case INLAY_SCALES_PER_BLOCK:
-        return (table->dim >> format->log2_columns) * format->scale_bytes;
-    default:
-        return 0;
-    }
 }
 
 size_t inlay_type_bytes(inlay_element_type type)
@@ -101,6 +122,37 @@ size_t inlay_table_row_bytes(inlay_element_type type, size_t dim)
         __builtin_add_overflow(bytes, beside, &bytes))
         return 0;
     return bytes;
+}
+
+size_t inlay_table_scale_bytes(inlay_element_type type, size_t dim, uint32_t group)
+{
+    if (type < INLAY_F32 || type >= INLAY_ELEMENT_TYPES)
+        return 0;
+    const struct inlay_row_format *format = &inlay_row_formats[type];
+    switch (format->scales) {
+    case INLAY_SCALES_PER_ROW:
+        return format->scale_bytes;
+    case INLAY_SCALES_PER_GROUP:
+        return group > 0 ? dim / group * format->scale_bytes : 0;
+    case INLAY_SCALES_PER_BLOCK:
+        return (dim >> format->log2_columns) * format->scale_bytes;
+    default:
+        return 0;
+    }
+}
+
+size_t inlay_table_zero_bytes(inlay_element_type type, size_t rows, size_t dim, uint32_t group)
+{
+    if (type < INLAY_F32 || type >= INLAY_ELEMENT_TYPES || group == 0)
+        return 0;
+    const unsigned in_byte = inlay_row_formats[type].zeros_in_byte;
+    size_t zeros = dim / group;
+    /* Each row fills whole bytes, unless zero points are packed flat. */
+    if (type != INLAY_U4_GROUPED_FLAT && in_byte > 0)
+        zeros = (zeros / in_byte + (zeros % in_byte > 0)) * in_byte;
+    if (in_byte == 0 || __builtin_mul_overflow(zeros, rows, &zeros))
+        return 0;
+    return zeros / in_byte + (zeros % in_byte > 0);
 }
 
 inlay_status inlay_check_matrix(const void *data, size_t rows, size_t dim, inlay_element_type type, size_t stride_bytes,

@@ -11,7 +11,7 @@ enum inlay_scales {
     INLAY_SCALES_NONE,      /* it has none, or they are in its blocks */
     INLAY_SCALES_IN_ROW,    /* after the elements of each row */
     INLAY_SCALES_PER_ROW,   /* in an array [rows] of float32 */
-    INLAY_SCALES_PER_GROUP, /* in an array [rows, dim / group] of float32; zero points have the bits of numbers */
+    INLAY_SCALES_PER_GROUP, /* in an array [rows, dim / group], with a float32 scale, or a float32 scale and bias */
     INLAY_SCALES_PER_BLOCK, /* in an array, one for each block of a row */
 };
 
@@ -20,17 +20,15 @@ struct inlay_row_format {
     const char *names[8]; /* for inlay_element_type_name(). "int4" and "float8_e4m3" are ambiguous and omitted */
     unsigned char log2_columns, block_bytes; /* of a block. Rows of larger ones than of 2 columns have whole blocks */
     enum inlay_scales scales;
-    unsigned char scale_bytes; /* of a row with INLAY_SCALES_IN_ROW, of a block with INLAY_SCALES_PER_BLOCK */
-    bool optional;             /* the array of scales may be null: all scales are 1 */
+    unsigned char scale_bytes;   /* per row, group or block */
+    unsigned char zeros_in_byte; /* zero points per byte, one per group; 0: the type has none */
+    bool optional;               /* the array of scales may be null: all scales are 1 */
 };
 
 extern const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES];
 
 /* The scale of rows without an array of scales. */
 extern const float inlay_unit_scale;
-
-/* Returns the bytes of one row in the table's array of scales; 0 if its type has none. */
-size_t inlay_row_scale_bytes(const inlay_table *table);
 
 /* Returns the bytes of one element of an output; 0 for types that outputs can't have. */
 size_t inlay_type_bytes(inlay_element_type type);

@@ -118,6 +118,27 @@ static void quantize_grouped(const struct row *row)
     }
 }
 
+static void quantize_affine(const struct row *row)
+{
+    const unsigned bits = inlay_row_formats[row->type].block_bytes / 4;
+    const double most = (1 << bits) - 1;
+    memset(row->to, 0, inlay_table_row_bytes(row->type, row->dim));
+    for (size_t group = 0; group < row->dim / row->group; group++) {
+        const size_t first = group * row->group;
+        const struct range range = range_of(row->from, first, row->group);
+        const double step = step_of(range.most - range.least, most);
+        inlay_store_f32(row->scales, 2 * group, (float)step);
+        inlay_store_f32(row->scales, 2 * group + 1, (float)range.least);
+        for (size_t i = first; i < first + row->group; i++) {
+            const unsigned q = (unsigned)clamped(nearest((value_at(row->from, i) - range.least) / step), 0, most);
+            unsigned char *to = row->to + i * bits / 8;
+            to[0] = (unsigned char)(to[0] | q << i * bits % 8);
+            if (i * bits % 8 + bits > 8)
+                to[1] = (unsigned char)(to[1] | q >> (8 - i * bits % 8));
+        }
+    }
+}
+
 static void quantize_e4m3(const struct row *row)
 {
     double step = row_step(row, LARGEST_E4M3);
@@ -178,6 +199,12 @@ static const struct {
     [INLAY_I8_GROUPED] = {quantize_grouped, BITS_STEPS, 0},
     [INLAY_U8_GROUPED] = {quantize_grouped, BITS_STEPS, 0},
     [INLAY_E2M1_F32] = {quantize_e2m1_f32, BITS_STEPS, 0},
+    [INLAY_U2_AFFINE] = {quantize_affine, BITS_STEPS, 0},
+    [INLAY_U3_AFFINE] = {quantize_affine, BITS_STEPS, 0},
+    [INLAY_U4_AFFINE] = {quantize_affine, BITS_STEPS, 0},
+    [INLAY_U5_AFFINE] = {quantize_affine, BITS_STEPS, 0},
+    [INLAY_U6_AFFINE] = {quantize_affine, BITS_STEPS, 0},
+    [INLAY_U8_AFFINE] = {quantize_affine, BITS_STEPS, 0},
 };
 
 /* Converts a row block by block. */

@@ -12,7 +12,6 @@
 struct row_sizes {
     size_t data_bytes;
     size_t scale_bytes; /* 0: the type has no such array */
-    size_t zeros;       /* zero points, which share bytes with other rows in INLAY_U4_GROUPED_FLAT; 0: none */
 };
 
 /* Returns the row sizes of a table with valid type, dim and group. */
@@ -20,8 +19,7 @@ static struct row_sizes sizes_of(const inlay_table *table)
 {
     return (struct row_sizes){
         .data_bytes = inlay_table_row_bytes(table->type, table->dim),
-        .scale_bytes = inlay_row_scale_bytes(table),
-        .zeros = table->group > 0 ? table->dim / table->group : 0,
+        .scale_bytes = inlay_table_scale_bytes(table->type, table->dim, table->group),
     };
 }
 
@@ -35,21 +33,19 @@ static inline __attribute__((always_inline)) inlay_status check_extent(const inl
     const inlay_table_extent extent = table->extents != NULL ? table->extents[i] : inlay_extent_of(table, 0);
     const size_t end = i + 1 < table->extent_count ? table->extents[i + 1].first_row : table->rows;
     const size_t rows = end - extent.first_row;
-    if ((sizes->scale_bytes == 0 && extent.scales != NULL) || (sizes->zeros == 0 && extent.zeros != NULL)) {
+    const struct inlay_row_format *format = &inlay_row_formats[table->type];
+    if ((sizes->scale_bytes == 0 && extent.scales != NULL) || (format->zeros_in_byte == 0 && extent.zeros != NULL)) {
         *reason = "its type has no such scales or zeros";
         return INLAY_ERROR_OPTION;
     }
     inlay_status status = inlay_check_rows(extent.data, rows, sizes->data_bytes, table->stride_bytes, &arrays->data);
-    if (status != INLAY_OK || rows == 0 || sizes->scale_bytes == 0 ||
-        (extent.scales == NULL && inlay_row_formats[table->type].optional))
+    if (status != INLAY_OK || rows == 0 || sizes->scale_bytes == 0 || (extent.scales == NULL && format->optional))
         return status;
     status = inlay_check_rows(extent.scales, rows, sizes->scale_bytes, sizes->scale_bytes, &arrays->scales);
     if (status != INLAY_OK || extent.zeros == NULL)
         return status;
-    /* There are as many zero points as scales, and the bytes of scales did not overflow. */
-    const bool flat = table->type == INLAY_U4_GROUPED_FLAT;
-    const size_t pairs = inlay_row_formats[table->type].log2_columns; /* 1: two are in a byte; 0: each has its own */
-    const size_t bytes = flat ? (rows * sizes->zeros + 1) / 2 : rows * ((sizes->zeros + pairs) >> pairs);
+    /* Zero points are smaller than scales, so their bytes do not overflow. */
+    const size_t bytes = inlay_table_zero_bytes(table->type, rows, table->dim, table->group);
     return inlay_check_array(extent.zeros, bytes, 1, &arrays->zeros);
 }
 

@@ -77,7 +77,7 @@ static inline struct inlay_row_place inlay_row_place(const inlay_table *table, s
     if (format->scales == INLAY_SCALES_IN_ROW) {
         at.scales = begin + inlay_table_row_bytes(table->type, table->dim) - format->scale_bytes;
     } else if (format->scales == INLAY_SCALES_PER_ROW) {
-        at.scales = extent.scales != NULL ? (const unsigned char *)extent.scales + row * sizeof(float)
+        at.scales = extent.scales != NULL ? (const unsigned char *)extent.scales + row * format->scale_bytes
                                           : (const unsigned char *)&inlay_unit_scale;
     } else if (format->scales == INLAY_SCALES_PER_BLOCK) {
         at.scales =
@@ -85,7 +85,7 @@ static inline struct inlay_row_place inlay_row_place(const inlay_table *table, s
             (row * (table->dim >> format->log2_columns) + (column >> format->log2_columns)) * format->scale_bytes;
     } else {
         size_t groups = table->dim / table->group;
-        at.scales = (const unsigned char *)extent.scales + (row * groups + column / table->group) * sizeof(float);
+        at.scales = (const unsigned char *)extent.scales + (row * groups + column / table->group) * format->scale_bytes;
         /* Each row of zero points fills whole bytes, unless they are packed flat. */
         if (table->type == INLAY_U4_GROUPED)
             groups += groups % 2;

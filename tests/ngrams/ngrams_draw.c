@@ -175,7 +175,7 @@ static inlay_table draw_ngram_table(struct source *source, size_t dim, inlay_ele
     table.group = group;
     if (row_scales > 0 && !(scales_are_optional(type) && half(source)))
         table.scales = place(source, type == INLAY_E4M3_E8M0 ? NOISE : SCALES, n * row_scales);
-    if (group > 0 && half(source))
+    if (has_zeros(type) && half(source))
         table.zeros = place(source, NOISE, zero_bytes(type, n, groups));
     return table;
 }

@@ -165,7 +165,7 @@ inlay_table draw_table(struct source *source, enum table_place which, size_t row
     table.group = grouped ? group : 0;
     if (rows == 0)
         return table;
-    zeros = grouped && half(source);
+    zeros = has_zeros(type) && half(source);
     scaled = scaled && !(scales_are_optional(type) && half(source));
     if (extents_drawn < MAX_EXTENTS && one_in(source, 4))
         return draw_extents(source, &table, scaled, zeros);

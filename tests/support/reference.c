@@ -93,6 +93,18 @@ static float grouped_at(const inlay_table *table, size_t row, size_t column)
     return (float)(integer_at(table->type, data, column) - zero) * f32_at(table->scales, row * groups + group);
 }
 
+/* Returns a column of MLX's affine types: number `column` of a string of bits, in rows of little-endian words. */
+static float affine_at(const inlay_table *table, size_t row, size_t column, size_t bits)
+{
+    const unsigned char *words = (const unsigned char *)table->data + row * table->stride_bytes;
+    const size_t word = column * bits / 32 * 4, next = word + 4, pair = row * (table->dim / table->group) * 2;
+    uint64_t two = 0;
+    memcpy(&two, words + word, next + 4 <= table->dim * bits / 8 ? 8 : 4);
+    const float product = (float)(two >> column * bits % 32 & ((1U << bits) - 1)) *
+                          f32_at(table->scales, pair + column / table->group * 2);
+    return product + f32_at(table->scales, pair + column / table->group * 2 + 1);
+}
+
 /* Converts an 8-bit float. NaNs compare unequal. */
 static float e4m3_at(unsigned code)
 {
@@ -268,6 +280,18 @@ float reference_element(const inlay_table *whole, size_t row, size_t column)
         return iq4_xs_at(at + column / 256 * 136, column % 256);
     case INLAY_IQ3_S:
         return iq3_s_at(at + column / 256 * 110, column % 256);
+    case INLAY_U2_AFFINE:
+        return affine_at(table, row, column, 2);
+    case INLAY_U3_AFFINE:
+        return affine_at(table, row, column, 3);
+    case INLAY_U4_AFFINE:
+        return affine_at(table, row, column, 4);
+    case INLAY_U5_AFFINE:
+        return affine_at(table, row, column, 5);
+    case INLAY_U6_AFFINE:
+        return affine_at(table, row, column, 6);
+    case INLAY_U8_AFFINE:
+        return affine_at(table, row, column, 8);
     }
     return NAN;
 }

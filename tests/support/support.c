@@ -213,10 +213,20 @@ void set_environment(int environment)
     fesetround(modes[environment % 4]);
 }
 
-bool is_grouped(inlay_element_type type)
+bool has_zeros(inlay_element_type type)
 {
     return type == INLAY_U4_GROUPED || type == INLAY_U4_GROUPED_FLAT || type == INLAY_I8_GROUPED ||
            type == INLAY_U8_GROUPED;
+}
+
+bool is_affine(inlay_element_type type)
+{
+    return type >= INLAY_U2_AFFINE && type <= INLAY_U8_AFFINE;
+}
+
+bool is_grouped(inlay_element_type type)
+{
+    return has_zeros(type) || is_affine(type);
 }
 
 const struct type_of_ggml types_of_ggml[TYPES_OF_GGML] = {
@@ -236,13 +246,13 @@ size_t whole_columns(inlay_element_type type)
     const struct type_of_ggml *const ggml = type_of_ggml(type);
     if (ggml != NULL)
         return ggml->block;
-    return type == INLAY_E4M3_E8M0 ? 32 : type == INLAY_E2M1_F32 ? 16 : 1;
+    return type == INLAY_E4M3_E8M0 || is_affine(type) ? 32 : type == INLAY_E2M1_F32 ? 16 : 1;
 }
 
 size_t row_scale_bytes(inlay_element_type type, size_t dim, size_t group)
 {
     if (is_grouped(type))
-        return (dim + group - 1) / group * sizeof(float);
+        return (dim + group - 1) / group * sizeof(float) * (is_affine(type) ? 2 : 1);
     if (type == INLAY_E4M3_E8M0)
         return dim / 32;
     if (type == INLAY_E2M1_F32)

@@ -110,8 +110,10 @@ void set_environment(int environment);
 /* Writes the rows of a table as dequantized by the kernels under test: float32 [rows, dim]. */
 void dequantize(const inlay_table *table, float *out);
 
-/* True if a type has zero points per group of columns. */
+/* True if a type has scales per group of columns; if it also has zero points, or biases. */
 bool is_grouped(inlay_element_type type);
+bool has_zeros(inlay_element_type type);
+bool is_affine(inlay_element_type type);
 
 /* Every type of ggml, including those that tables don't support. */
 struct type_of_ggml {

@@ -31,11 +31,10 @@ static void make_whole(inlay_element_type type)
     const inlay_table from = inlay_table_f32(whole.floats, ROWS, DIM);
     for (size_t i = 0; i < ROWS * DIM; i++)
         whole.floats[i] = (float)(random_unit(&random) - 0.4);
-    const bool grouped = is_grouped(type);
     inlay_table_storage storage = inlay_table_storage_of(type, whole.data, DIM);
-    storage.group = grouped ? 32 : 0;
+    storage.group = is_grouped(type) ? 32 : 0;
     storage.scales = row_scale_bytes(type, DIM, 32) > 0 ? whole.scales : NULL;
-    storage.zeros = grouped ? whole.zeros : NULL;
+    storage.zeros = has_zeros(type) ? whole.zeros : NULL;
     ck_assert_int_eq(inlay_table_quantize(&from, &storage, &whole.view, NULL), INLAY_OK);
 }
 

@@ -94,6 +94,18 @@ static double allowed(inlay_element_type type, bool zeros, struct range values, 
         return fmax(zeros ? with_zero / 255 : magnitude / 127, step_floor) * 0.5 + rounding;
     case INLAY_E2M1_F32:
         return fmax(magnitude / 6, step_floor) + rounding;
+    case INLAY_U2_AFFINE:
+        return fmax(range / 3, step_floor) * 0.5 + rounding;
+    case INLAY_U3_AFFINE:
+        return fmax(range / 7, step_floor) * 0.5 + rounding;
+    case INLAY_U4_AFFINE:
+        return fmax(range / 15, step_floor) * 0.5 + rounding;
+    case INLAY_U5_AFFINE:
+        return fmax(range / 31, step_floor) * 0.5 + rounding;
+    case INLAY_U6_AFFINE:
+        return fmax(range / 63, step_floor) * 0.5 + rounding;
+    case INLAY_U8_AFFINE:
+        return fmax(range / 255, step_floor) * 0.5 + rounding;
     case INLAY_E4M3:
         return fmax(fabs(x) / 16, fmax(magnitude / 448, step_floor) / 1024) + rounding;
     case INLAY_E4M3_E8M0:
@@ -150,7 +162,7 @@ static void check_types(size_t rows, size_t dim, const float *x, const char *wha
         negative = negative || x[i] < 0;
     for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
         for (size_t group = 32; group <= (is_grouped(type) ? 128 : 32); group *= 2)
-            for (int zeros = 0; zeros <= is_grouped(type); zeros++)
+            for (int zeros = 0; zeros <= has_zeros(type); zeros++)
                 if (dim % shared_columns(type, dim, group) == 0 && dim % whole_columns(type) == 0 &&
                     !(type == INLAY_U4_GROUPED_FLAT && !zeros && negative))
                     check_type(type, rows, dim, group, zeros, x, what);
@@ -188,7 +200,7 @@ START_TEST(zeros_stay_zeros)
     static float got[2 * COLUMNS];
     const inlay_table from = inlay_table_f32(zeros, 2, COLUMNS);
     for (inlay_element_type type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
-        for (int with = 0; with <= is_grouped(type); with++) {
+        for (int with = 0; with <= has_zeros(type); with++) {
             struct storage storage = make_storage(type, 2, COLUMNS, 64, with, 0);
             inlay_table view;
             double error = -1;
@@ -467,22 +479,14 @@ static float largest_of(inlay_element_type type)
     case INLAY_F16:
     case INLAY_BF16:
         return 0x1.fffffep127f;
-    case INLAY_I8:
-    case INLAY_I8_INVERSE:
-    case INLAY_U8_ROWWISE:
-    case INLAY_U4_GROUPED:
-    case INLAY_U4_GROUPED_FLAT:
-    case INLAY_I8_GROUPED:
-    case INLAY_U8_GROUPED:
-    case INLAY_E2M1_F32:
-    case INLAY_E4M3:
-    case INLAY_E4M3_E8M0:
+    case INLAY_U4_ROWWISE:
+        return 65504;
     case INLAY_MXFP4:
         return 0x1p126f;
     case INLAY_NVFP4:
         return 2688;
     default:
-        return 65504;
+        return type_of_ggml(type) != NULL ? 65504 : 0x1p126f;
     }
 }
 
@@ -498,7 +502,7 @@ START_TEST(largest_values)
         /* First values that are too large, then the largest of both signs. */
         const float above = nextafterf(limit, INFINITY);
         const float values[] = {above, -above, INFINITY, -INFINITY, NAN, limit, -limit};
-        if (!is_grouped(type))
+        if (!has_zeros(type))
             storage.to.zeros = NULL;
         for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
             const bool fits = any || i >= 5;

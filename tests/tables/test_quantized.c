@@ -174,7 +174,7 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
                 .out_type = INLAY_F32,
                 .columns = columns,
                 .group = groups[mixed % 3],
-                .zeros = is_grouped(type) && way % 2 == 0,
+                .zeros = has_zeros(type) && way % 2 == 0,
                 .positioned = way % 3 > 0,
                 .in_place = way % 3 == 2,
                 .stream = way >= 3,
@@ -343,6 +343,17 @@ START_TEST(bytes_by_hand)
                                                                                         with ? zeros : NULL, 1, 64, 32),
                           wanted);
         }
+    /* MLX, 3 bits: 0, 1, ... 7 in 24 bits, lowest first; groups have scales 2 and 0.25, biases -1 and 3. */
+    unsigned char mlx[24];
+    const float pairs[] = {2, -1, 0.25f, 3};
+    inlay_table view = inlay_table_view(INLAY_U3_AFFINE, mlx, 1, 64, sizeof mlx);
+    view.group = 32;
+    view.scales = pairs;
+    for (int i = 0; i < 64; i++) {
+        memcpy(mlx + i / 8 * 3, (const unsigned char[]){0x88, 0xc6, 0xfa}, 3);
+        wanted[i] = i < 32 ? (float)(i % 8) * 2 - 1 : (float)(i % 8) * 0.25f + 3;
+    }
+    expect_values("MLX, 3 bits", view, wanted);
     /* ggml: d = 0.5 (0x3800), then 32 int8. */
     unsigned char q8_0[34] = {0x00, 0x38};
     for (int i = 0; i < 32; i++) {

@@ -67,7 +67,8 @@ def check_conversion(directory, kind, rows, *args):
     check(len(back) == len(flat) and math.isclose(largest, found[0], rel_tol=1e-5, abs_tol=1e-12), f"error of {what}",
           (largest, found))
     check(math.isclose(mean, found[1], rel_tol=1e-5, abs_tol=1e-12), f"mean error of {what}", (mean, found))
-    share = max(0.2, 2.2 / 2 ** (8 * found[3] / len(flat)))  # by the bits of a value
+    bits = 8 * (len(read(out)) - 128) / len(flat)  # of a value
+    share = max(0.2, 2.2 / 2 ** bits)
     check(mean <= share * math.sqrt(sum(value * value for value in flat) / len(flat)), f"{what} is close", mean)
     files = [path for path in (out, out[:-4] + ".scales.npy", out[:-4] + ".zeros.npy") if os.path.exists(path)]
     data = sum(len(read(path)) - 128 for path in files)  # headers of 128 bytes

@@ -57,6 +57,9 @@ static int check_group(const struct convert_options *options, const struct comma
     if (!stored_in_groups(options->type) && (option_given(line, "group") || options->zeros))
         return misused("--%s is only for grouped types, and %s is not one", options->zeros ? "zeros" : "group",
                        enum_name(ELEMENT_TYPES, (int)options->type));
+    if (options->zeros && stored_array(ARRAY_ZEROS, options->type, 1, 32, 32).rank == 0)
+        return misused("--zeros is only for types with zero points, and %s has none",
+                       enum_name(ELEMENT_TYPES, (int)options->type));
     if (options->group != 32 && options->group != 64 && options->group != 128)
         return misused("--group %d must be 32, 64 or 128", (int)options->group);
     return DONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The arrays of each type. The list has an entry for every type that is not just rows of bytes.
+ * The arrays of each type.
  */
 #include "inputs/stored.h"
 
@@ -11,32 +11,18 @@
 
 const char *const stored_names[ARRAYS] = {NULL, "scales", "zeros"};
 
-/* Values of `scaled` that are not a number of columns. */
-enum { NO_SCALES = 0, WHOLE_ROW = 1, WHOLE_GROUP = 2 };
-
-/* Types that aren't listed have a single array: rows of bytes. */
+/* Types that aren't listed are rows of bytes. */
 static const struct form {
     bool is_numbers; /* each row is `dim` numbers of type `element`, not bytes */
     enum npy_element element;
-    enum npy_element scale;
-    size_t scaled;         /* columns per scale */
-    bool can_lack_scales;  /* scales are optional; if absent, all are 1 */
-    size_t zero_bits;      /* per zero point; 0: none */
-    bool zeros_in_one_run; /* zero points are packed across rows; otherwise each row has whole bytes */
+    bool can_lack_scales; /* scales are optional; if absent, all are 1 */
 } forms[INLAY_ELEMENT_TYPES] = {
     [INLAY_F32] = {.is_numbers = true, .element = NPY_F4},
     [INLAY_F16] = {.is_numbers = true, .element = NPY_F2},
     [INLAY_BF16] = {.is_numbers = true, .element = NPY_U2},
-    [INLAY_I8] = {.is_numbers = true, .element = NPY_I1, .scale = NPY_F4, .scaled = WHOLE_ROW, .can_lack_scales = true},
-    [INLAY_I8_INVERSE] = {.is_numbers = true, .element = NPY_I1, .scale = NPY_F4, .scaled = WHOLE_ROW},
-    [INLAY_U4_GROUPED] = {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_GROUP, .zero_bits = 4},
-    [INLAY_U4_GROUPED_FLAT] =
-        {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_GROUP, .zero_bits = 4, .zeros_in_one_run = true},
-    [INLAY_E4M3] = {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_ROW, .can_lack_scales = true},
-    [INLAY_E4M3_E8M0] = {.element = NPY_U1, .scale = NPY_U1, .scaled = 32},
-    [INLAY_I8_GROUPED] = {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_GROUP, .zero_bits = 8},
-    [INLAY_U8_GROUPED] = {.element = NPY_U1, .scale = NPY_F4, .scaled = WHOLE_GROUP, .zero_bits = 8},
-    [INLAY_E2M1_F32] = {.element = NPY_U1, .scale = NPY_F4, .scaled = 16},
+    [INLAY_I8] = {.is_numbers = true, .element = NPY_I1, .can_lack_scales = true},
+    [INLAY_I8_INVERSE] = {.is_numbers = true, .element = NPY_I1},
+    [INLAY_E4M3] = {.can_lack_scales = true},
 };
 
 enum npy_element stored_element(inlay_element_type type)
@@ -44,23 +30,32 @@ enum npy_element stored_element(inlay_element_type type)
     return forms[type].is_numbers ? forms[type].element : NPY_U1;
 }
 
+/* Returns the array of scales. Those of rows have one dimension; the scales of a wide row are not a single float. */
+static struct array scales_of(inlay_element_type type, size_t rows, size_t dim, uint32_t group)
+{
+    enum { WIDE = 256 };
+    const enum npy_element element = type == INLAY_E4M3_E8M0 ? NPY_U1 : NPY_F4;
+    const size_t bytes = inlay_table_scale_bytes(type, dim, group);
+    if (bytes == 0)
+        return (struct array){.rank = 0};
+    if (inlay_table_scale_bytes(type, WIDE, group) == inlay_table_scale_bytes(type, 2 * WIDE, group))
+        return (struct array){element, 1, {rows, 1}, forms[type].can_lack_scales};
+    return (struct array){element, 2, {rows, bytes / inlay_npy_type(element)->block_bytes}, false};
+}
+
 struct array stored_array(int which, inlay_element_type type, size_t rows, size_t dim, uint32_t group)
 {
-    const struct form *form = &forms[type];
-    const size_t scaled = form->scaled == WHOLE_GROUP ? group : form->scaled;
+    const size_t row_zeros = inlay_table_zero_bytes(type, 1, dim, group);
     if (which == ARRAY_DATA)
         return (struct array){
-            stored_element(type), 2, {rows, form->is_numbers ? dim : inlay_table_row_bytes(type, dim)}, false};
-    if (which == ARRAY_SCALES && scaled == WHOLE_ROW)
-        return (struct array){form->scale, 1, {rows, 1}, form->can_lack_scales};
-    if (which == ARRAY_SCALES && scaled != NO_SCALES)
-        return (struct array){form->scale, 2, {rows, dim / scaled}, false};
-    if (which == ARRAY_SCALES || form->zero_bits == 0)
+            stored_element(type), 2, {rows, forms[type].is_numbers ? dim : inlay_table_row_bytes(type, dim)}, false};
+    if (which == ARRAY_SCALES)
+        return scales_of(type, rows, dim, group);
+    if (row_zeros == 0)
         return (struct array){.rank = 0};
-    const size_t row_bits = dim / scaled * form->zero_bits;
-    if (form->zeros_in_one_run)
-        return (struct array){NPY_U1, 1, {(rows * row_bits + 7) / 8, 1}, true};
-    return (struct array){NPY_U1, 2, {rows, (row_bits + 7) / 8}, true};
+    if (type == INLAY_U4_GROUPED_FLAT) /* packed across rows */
+        return (struct array){NPY_U1, 1, {inlay_table_zero_bytes(type, rows, dim, group), 1}, true};
+    return (struct array){NPY_U1, 2, {rows, row_zeros}, true};
 }
 
 size_t array_bytes(const struct array *array)
@@ -72,7 +67,8 @@ size_t array_bytes(const struct array *array)
 
 bool stored_in_groups(inlay_element_type type)
 {
-    return forms[type].scaled == WHOLE_GROUP;
+    enum { GROUP = 32 };
+    return inlay_table_scale_bytes(type, GROUP, 0) == 0 && inlay_table_scale_bytes(type, GROUP, GROUP) > 0;
 }
 
 size_t stored_dim(inlay_element_type type, size_t row_elements)

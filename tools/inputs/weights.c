@@ -91,11 +91,15 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
     return DONE;
 }
 
-/* Returns the number of columns per scale: 64 or 128 if that matches the number of scales, otherwise 32. The shape is
+/* Returns the number of columns per scale: 64 or 128 if that matches the array of scales, otherwise 32. The shape is
    checked later. */
 static uint32_t group_of(const inlay_table *table, const struct npy *scales)
 {
-    return table->dim == 64 * scales->dim ? 64 : table->dim == 128 * scales->dim ? 128 : 32;
+    for (uint32_t group = 64; group <= 128; group *= 2)
+        if (table->dim % group == 0 &&
+            stored_array(ARRAY_SCALES, table->type, table->rows, table->dim, group).shape[1] == scales->dim)
+            return group;
+    return 32;
 }
 
 /* Writes the type and shape of an array. */

@@ -38,12 +38,11 @@ static PyObject *rows_of(struct open_file *file, const inlay_file_tensor *tensor
 /* Returns the array of zero points of rows. */
 static PyObject *zeros_of(struct open_file *file, const inlay_table *view, const void *zeros, size_t rows)
 {
-    Py_ssize_t scales[2], shape[2];
+    Py_ssize_t shape[2];
     enum dtype dtype;
     if (zeros == NULL)
         return Py_NewRef(Py_None);
-    table_scales_shape(view->type, rows, view->dim, view->group, scales);
-    const int dims = table_zeros_shape(view->type, scales, shape, &dtype);
+    const int dims = table_zeros_shape(view->type, rows, view->dim, view->group, shape, &dtype);
     return file_tensor_of_memory(file, zeros, dtype, dims, shape);
 }
 
@@ -51,10 +50,11 @@ static PyObject *zeros_of(struct open_file *file, const inlay_table *view, const
 static PyObject *scales_of(struct open_file *file, const inlay_table *view, const void *scales, size_t rows)
 {
     Py_ssize_t shape[2];
-    const int dims = table_scales_shape(view->type, rows, view->dim, view->group, shape);
+    enum dtype dtype;
+    const int dims = table_scales_shape(view->type, rows, view->dim, view->group, shape, &dtype);
     if (scales == NULL || dims == 0)
         return Py_NewRef(Py_None);
-    return file_tensor_of_memory(file, scales, view->type == INLAY_E4M3_E8M0 ? DTYPE_E8M0 : DTYPE_F32, dims, shape);
+    return file_tensor_of_memory(file, scales, dtype == DTYPE_U8 ? DTYPE_E8M0 : DTYPE_F32, dims, shape);
 }
 
 /* Returns the Table of one tensor. */

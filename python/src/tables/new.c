@@ -34,13 +34,14 @@ static int open_arrays(struct output to[ARRAYS], const inlay_table *from, inlay_
     if (table_check_dim("a table", type, from->dim) < 0)
         return -1;
     const size_t row_bytes = inlay_table_row_bytes(type, from->dim);
-    enum dtype dtypes[ARRAYS] = {dtype_of_rows(type),
-                                 table_format(type)->scales == SCALES_PER_BLOCK ? DTYPE_U8 : DTYPE_F32};
+    enum dtype dtypes[ARRAYS] = {dtype_of_rows(type)};
     Py_ssize_t shapes[ARRAYS][2] = {
         {(Py_ssize_t)from->rows, (Py_ssize_t)(row_bytes / dtype_infos[dtypes[DATA]].bytes)}};
-    int dims[ARRAYS] = {2, table_scales_shape(type, from->rows, from->dim, group, shapes[SCALES])};
+    int dims[ARRAYS] = {2, table_scales_shape(type, from->rows, from->dim, group, shapes[SCALES], &dtypes[SCALES])};
     if (with_zeros)
-        dims[ZEROS] = table_zeros_shape(type, shapes[SCALES], shapes[ZEROS], &dtypes[ZEROS]);
+        dims[ZEROS] = table_zeros_shape(type, from->rows, from->dim, group, shapes[ZEROS], &dtypes[ZEROS]);
+    if (with_zeros && dims[ZEROS] == 0)
+        return raise_error(PyExc_ValueError, "type %s takes no zeros", option_name((int)type, &option_elements));
     for (int i = 0; i < ARRAYS; i++)
         if (dims[i] > 0 && output_open(&to[i], NULL, output_default_way(), dtypes[i], dims[i], shapes[i]) < 0)
             return -1;
@@ -91,7 +92,7 @@ PyObject *table_quantize(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOp", &object, &name, &group, &with_zeros) ||
         option_required_enum(name, &option_elements, &type) < 0)
         return NULL;
-    const bool grouped = table_format(type)->scales == SCALES_PER_GROUP;
+    const bool grouped = table_is_grouped(type);
     if (!grouped && (group != Py_None || with_zeros))
         return PyErr_Format(PyExc_ValueError, "type %s takes no zeros or group",
                             option_name((int)type, &option_elements));

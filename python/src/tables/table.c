@@ -67,37 +67,31 @@ struct open_file *table_file(PyObject *self)
 
 /* ---- Arrays of a table ------------------------------------------------------------------------------------------ */
 
-const struct table_format *table_format(inlay_element_type type)
+bool table_is_grouped(inlay_element_type type)
 {
-    static const struct table_format formats[INLAY_ELEMENT_TYPES] = {
-        [INLAY_I8] = {SCALES_PER_ROW, true},
-        [INLAY_I8_INVERSE] = {SCALES_PER_ROW, false},
-        [INLAY_U4_GROUPED] = {SCALES_PER_GROUP, false},
-        [INLAY_U4_GROUPED_FLAT] = {SCALES_PER_GROUP, false},
-        [INLAY_E4M3] = {SCALES_PER_ROW, true},
-        [INLAY_E4M3_E8M0] = {SCALES_PER_BLOCK, false},
-        [INLAY_I8_GROUPED] = {SCALES_PER_GROUP, false},
-        [INLAY_U8_GROUPED] = {SCALES_PER_GROUP, false},
-        [INLAY_E2M1_F32] = {SCALES_PER_HALF, false},
-    };
-    return &formats[type];
+    return inlay_table_scale_bytes(type, 32, 0) == 0 && inlay_table_scale_bytes(type, 32, 32) > 0;
 }
 
-int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t group, Py_ssize_t shape[2])
+int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, uint32_t group, Py_ssize_t shape[2],
+                       enum dtype *dtype)
 {
-    const enum table_scales scales = table_format(type)->scales;
+    const size_t bytes = inlay_table_scale_bytes(type, dim, group);
+    const bool per_row = inlay_table_scale_bytes(type, 256, group) == inlay_table_scale_bytes(type, 512, group);
+    *dtype = type == INLAY_E4M3_E8M0 ? DTYPE_U8 : DTYPE_F32;
     shape[0] = (Py_ssize_t)rows;
-    shape[1] = (Py_ssize_t)(dim / (scales == SCALES_PER_GROUP ? group : scales == SCALES_PER_HALF ? 16 : 32));
-    return scales == SCALES_NONE ? 0 : scales == SCALES_PER_ROW ? 1 : 2;
+    shape[1] = (Py_ssize_t)(bytes / dtype_infos[*dtype].bytes);
+    return bytes == 0 ? 0 : per_row ? 1 : 2;
 }
 
-int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ssize_t shape[2], enum dtype *dtype)
+int table_zeros_shape(inlay_element_type type, size_t rows, size_t dim, uint32_t group, Py_ssize_t shape[2],
+                      enum dtype *dtype)
 {
-    const bool halves = type == INLAY_U4_GROUPED, flat = type == INLAY_U4_GROUPED_FLAT;
-    shape[0] = flat ? (scales[0] * scales[1] + 1) / 2 : scales[0];
-    shape[1] = halves ? (scales[1] + 1) / 2 : scales[1];
+    const bool flat = type == INLAY_U4_GROUPED_FLAT;
+    const size_t in_row = inlay_table_zero_bytes(type, 1, dim, group);
+    shape[0] = (Py_ssize_t)(flat ? inlay_table_zero_bytes(type, rows, dim, group) : rows);
+    shape[1] = (Py_ssize_t)in_row;
     *dtype = type == INLAY_I8_GROUPED ? DTYPE_I8 : DTYPE_U8;
-    return flat ? 1 : 2;
+    return in_row == 0 ? 0 : flat ? 1 : 2;
 }
 
 /* Returns the number of columns in a row of `bytes` bytes. For 4-bit types, the result is even: an odd dim must be
@@ -171,22 +165,25 @@ int table_group(PyObject *group, size_t dim, uint32_t *columns)
 static int read_parameters(struct table *table, PyObject *scales, PyObject *zeros, PyObject *group)
 {
     inlay_table *view = &table->view;
-    const struct table_format *format = table_format(view->type);
-    const bool grouped = format->scales == SCALES_PER_GROUP, given = scales != Py_None;
+    const bool grouped = table_is_grouped(view->type), given = scales != Py_None;
+    const bool optional = view->type == INLAY_I8 || view->type == INLAY_E4M3; /* if not given, all are 1 */
     const char *name = option_name((int)view->type, &option_elements);
-    if (given ? format->scales == SCALES_NONE : format->scales != SCALES_NONE && !format->optional)
-        return raise_error(PyExc_ValueError, given ? "type %s takes no scales" : "type %s requires scales", name);
-    if (!grouped && (zeros != Py_None || group != Py_None))
+    Py_ssize_t shape[2];
+    enum dtype dtype;
+    if (!grouped && group != Py_None)
         return raise_error(PyExc_ValueError, "type %s takes no zeros or group", name);
     if (grouped && table_group(group, view->dim, &view->group) < 0)
         return -1;
-    Py_ssize_t shape[2], of_zeros[2];
-    const int dims = table_scales_shape(view->type, view->rows, view->dim, view->group, shape);
-    enum dtype dtype = format->scales == SCALES_PER_BLOCK ? DTYPE_U8 : DTYPE_F32;
+    int dims = table_scales_shape(view->type, view->rows, view->dim, view->group, shape, &dtype);
+    if (given ? dims == 0 : dims != 0 && !optional)
+        return raise_error(PyExc_ValueError, given ? "type %s takes no scales" : "type %s requires scales", name);
     if (view_keep(&table->scales, scales, "scales", dtype, dims, shape, &view->scales) < 0)
         return -1;
-    const int dims_of_zeros = table_zeros_shape(view->type, shape, of_zeros, &dtype);
-    return view_keep(&table->zeros, zeros, "zeros", dtype, dims_of_zeros, of_zeros, &view->zeros);
+    dims = table_zeros_shape(view->type, view->rows, view->dim, view->group, shape, &dtype);
+    if (dims == 0 && zeros != Py_None)
+        return raise_error(PyExc_ValueError, grouped ? "type %s takes no zeros" : "type %s takes no zeros or group",
+                           name);
+    return view_keep(&table->zeros, zeros, "zeros", dtype, dims, shape, &view->zeros);
 }
 
 /* Sets the element type: the type named `name`, or the type of the array if `name` is None. */

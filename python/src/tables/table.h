@@ -10,31 +10,18 @@
 
 #include <stdbool.h>
 
-/* Scales of a type that are stored outside its rows. */
-enum table_scales {
-    SCALES_NONE,
-    SCALES_PER_ROW,   /* float32 [rows] */
-    SCALES_PER_GROUP, /* float32 [rows, dim / group] */
-    SCALES_PER_BLOCK, /* uint8 [rows, dim / 32] */
-    SCALES_PER_HALF,  /* float32 [rows, dim / 16] */
-};
-
 struct open_file;
 
-struct table_format {
-    enum table_scales scales;
-    bool optional; /* scales may be omitted and are then 1 */
-};
+/* True if a type has scales per group of columns. */
+bool table_is_grouped(inlay_element_type type);
 
-/* Returns the format of a type's scales. */
-const struct table_format *table_format(inlay_element_type type);
+/* Sets the shape and type of the scales of a type. Returns the number of dimensions; 0: the type has none. */
+int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, uint32_t group, Py_ssize_t shape[2],
+                       enum dtype *dtype);
 
-/* Sets the shape of the scales of a type. Returns the number of dimensions; 0: the type has none. */
-int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, size_t group, Py_ssize_t shape[2]);
-
-/* Derives the shape and type of a grouped type's zero points from the shape of its scales. Returns the number of
-   dimensions. */
-int table_zeros_shape(inlay_element_type type, const Py_ssize_t scales[2], Py_ssize_t shape[2], enum dtype *dtype);
+/* Sets the shape and type of the zero points of a type. Returns the number of dimensions; 0: the type has none. */
+int table_zeros_shape(inlay_element_type type, size_t rows, size_t dim, uint32_t group, Py_ssize_t shape[2],
+                      enum dtype *dtype);
 
 /* Checks that `dim` is a multiple of a type's block size. Returns -1 with ValueError set on failure. */
 int table_check_dim(const char *what, inlay_element_type type, size_t dim);
