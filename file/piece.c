@@ -7,7 +7,8 @@
  * compressed-tensors writes int8 and FP8 unchanged. It packs 4- and 8-bit numbers, with half of their range added, into
  * int32 from the lowest bits on; as little-endian bytes these are the rows of a grouped type. Its zero points are
  * packed down the rows instead, and are unpacked here. ModelOpt's NVFP4 has two factors, an E4M3 number per 16 columns
- * and a float32 for the table. Their products, rounded to float32, are the scales.
+ * and a float32 for the table. Their products, rounded to float32, are the scales. MLX packs numbers of 2 to 8 bits
+ * into uint32 words; config.json has the bits and the group.
  */
 #include "piece.h"
 
@@ -23,7 +24,21 @@ static bool fail(const struct inlay_piece *piece, inlay_file_status status, cons
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
 /* All tensors that are read next to the rows, by name suffix. Scales come first, in search order. */
-enum part { SCALE, WEIGHT_SCALE, WEIGHT_SCALE_INV, SCALES, WEIGHT_SCALE_2 = SCALES, ZERO_POINT, SHAPE, G_IDX };
+enum part {
+    SCALE,
+    WEIGHT_SCALE,
+    WEIGHT_SCALE_INV,
+    SCALES_END,
+    WEIGHT_SCALE_2 = SCALES_END,
+    ZERO_POINT,
+    SHAPE,
+    G_IDX,
+    MLX_SCALES,
+    MLX_BIASES,
+    PARTS,
+};
+
+_Static_assert(sizeof((struct inlay_piece *)0)->read / sizeof(inlay_file_tensor *) == PARTS, "one tensor per part");
 
 static const char *const ends[] = {
     [SCALE] = ".scale",               /* inlay convert; DeepSeek's Engram */
@@ -31,9 +46,11 @@ static const char *const ends[] = {
     [WEIGHT_SCALE_INV] =
         ".weight_scale_inv",              /* DeepSeek-V3, transformers' finegrained_fp8: multiplies despite its name */
     [WEIGHT_SCALE_2] = ".weight_scale_2", /* ModelOpt's NVFP4 */
-    [ZERO_POINT] = ".weight_zero_point",  /* compressed-tensors, as are all below */
+    [ZERO_POINT] = ".weight_zero_point",  /* compressed-tensors, as are the next two */
     [SHAPE] = ".weight_shape",
     [G_IDX] = ".weight_g_idx",
+    [MLX_SCALES] = ".scales",
+    [MLX_BIASES] = ".biases",
 };
 
 /* Parts of the names of other tensors that change rows: scales and zero points of bitsandbytes (SCB, weight.absmax,
@@ -63,7 +80,7 @@ static const inlay_file_tensor *find(struct inlay_piece *piece, const char *stem
 static const inlay_file_tensor *find_scales(struct inlay_piece *piece, const char *stem, size_t size)
 {
     const inlay_file_tensor *scales = NULL;
-    for (int part = 0; scales == NULL && part < SCALES; part++)
+    for (int part = 0; scales == NULL && part < SCALES_END; part++)
         scales = find(piece, stem, size, (enum part)part);
     return scales;
 }
@@ -412,6 +429,137 @@ static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_
     return piece->table.view.scales != NULL;
 }
 
+/* ---- MLX -------------------------------------------------------------------------------------------------------- */
+
+/* MLX's settings of a module in config.json: null if absent. Their keys begin with `prefix`. */
+enum { MODE, BITS, GROUP_SIZE, SETTINGS, PREFIX_ROOM = 1088 };
+
+struct mlx {
+    char prefix[PREFIX_ROOM];
+    const inlay_file_value *values[SETTINGS];
+};
+
+static const char *const mlx_keys[SETTINGS] = {"mode", "bits", "group_size"};
+
+/* Finds the settings in an object of config.json: those of the module if it has any, else those of the model. Returns
+   false if there are none. */
+static bool find_mlx(const struct inlay_piece *piece, const struct rows *rows, const char *object, struct mlx *mlx)
+{
+    bool is_found = false;
+    for (int own = 1; own >= 0 && !is_found; own--) {
+        char key[PREFIX_ROOM + 16];
+        const int size = snprintf(mlx->prefix, PREFIX_ROOM, "config.%s.%.*s%s", object, own ? (int)rows->stem : 0,
+                                  rows->name, own ? "." : "");
+        for (int i = 0; i < SETTINGS && size < PREFIX_ROOM; i++) {
+            snprintf(key, sizeof key, "%s%s", mlx->prefix, mlx_keys[i]);
+            mlx->values[i] = inlay_file_find_value(piece->file, key);
+            is_found = is_found || mlx->values[i] != NULL;
+        }
+    }
+    return is_found;
+}
+
+/* Returns true if two settings differ. */
+static bool differ(const inlay_file_value *a, const inlay_file_value *b)
+{
+    return a != NULL && b != NULL &&
+           (a->kind != b->kind || a->integer != b->integer || (a->text != NULL && strcmp(a->text, b->text) != 0));
+}
+
+/* Finds the settings of MLX. It writes both objects alike; a quantization_config with a quant_method is not MLX's. */
+static bool read_mlx(const struct inlay_piece *piece, const struct rows *rows, struct mlx *mlx)
+{
+    struct mlx other;
+    const bool is_mlx = inlay_file_find_value(piece->file, "config.quantization_config.quant_method") == NULL;
+    const bool is_repeated = is_mlx && find_mlx(piece, rows, "quantization_config", &other);
+    char key[PREFIX_ROOM + 16];
+    snprintf(key, sizeof key, "config.quantization.%.*s", (int)rows->stem, rows->name);
+    const inlay_file_value *own = inlay_file_find_value(piece->file, key);
+    if (own != NULL && own->kind == INLAY_FILE_VALUE_BOOLEAN && own->integer == 0)
+        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MODEL, NULL, own->key,
+                               "it is false, but %.100s is quantized", rows->name);
+    if (!find_mlx(piece, rows, "quantization", mlx) && is_repeated)
+        *mlx = other;
+    for (int i = 0; i < SETTINGS && is_repeated; i++)
+        if (differ(mlx->values[i], other.values[i]))
+            return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MODEL, NULL, other.values[i]->key,
+                                   "it contradicts %.100s", mlx->values[i]->key);
+    const inlay_file_value *mode = mlx->values[MODE];
+    if (mode != NULL && (mode->kind != INLAY_FILE_VALUE_STRING || strcmp(mode->text, "affine") != 0))
+        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, NULL, mode->key,
+                               "MLX's mode \"%.40s\" is not supported: only affine is",
+                               mode->kind == INLAY_FILE_VALUE_STRING ? mode->text : "(not a string)");
+    for (int i = BITS; i < SETTINGS; i++) {
+        snprintf(key, sizeof key, "%s%s", mlx->prefix, mlx_keys[i]);
+        if (mlx->values[i] == NULL)
+            return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MISSING, NULL, key,
+                                   "config.json needs this key for the U32 rows of %.100s", rows->name);
+        if (mlx->values[i]->kind != INLAY_FILE_VALUE_INTEGER)
+            return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MODEL, NULL, key, "it is not an integer");
+    }
+    return true;
+}
+
+/* Converts numbers [count] to every second place of `out`. */
+static void convert_alternate(const inlay_file_tensor *from, size_t count, float *out)
+{
+    enum { CHUNK = 1024 };
+    inlay_file_tensor part = *from;
+    float numbers[CHUNK];
+    for (size_t done = 0, n; done < count; done += n) {
+        n = count - done < CHUNK ? count - done : CHUNK;
+        part.data = (const unsigned char *)from->data + inlay_table_row_bytes(from->element, done);
+        inlay_piece_convert(&part, 1, n, 1, numbers);
+        for (size_t i = 0; i < n; i++)
+            out[2 * (done + i)] = numbers[i];
+    }
+}
+
+/* Makes a piece of MLX's affine rows: U32 words, with scales and biases [rows, groups]. */
+static bool make_affine(struct inlay_piece *piece, const struct rows *rows)
+{
+    const inlay_file_tensor *tensor = piece->tensor, *scales = piece->read[MLX_SCALES];
+    const inlay_file_tensor *biases = find(piece, rows->name, rows->stem, MLX_BIASES);
+    inlay_table *view = &piece->table.view;
+    struct mlx mlx;
+    if (!read_mlx(piece, rows, &mlx))
+        return false;
+    if (biases == NULL)
+        return fail(piece, INLAY_FILE_ERROR_MISSING, tensor, "MLX's affine rows need .biases");
+    const int64_t bits = mlx.values[BITS]->integer, group = mlx.values[GROUP_SIZE]->integer;
+    char name[40];
+    snprintf(name, sizeof name, "u%lld_affine", (long long)bits);
+    const inlay_element_type type = inlay_element_type_from_name(name); /* of "u-4_affine" too */
+    if (bits <= 0 || type == 0)
+        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, NULL, mlx.values[BITS]->key,
+                               "rows of %lld bits are not supported: only 2, 3, 4, 5, 6 and 8 are", (long long)bits);
+    if (group != 32 && group != 64 && group != 128)
+        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, NULL, mlx.values[GROUP_SIZE]->key,
+                               "groups of %lld columns are not supported: only 32, 64 and 128 are", (long long)group);
+    const uint64_t words = tensor->shape[1], groups = scales->rank == 2 ? scales->shape[1] : 0;
+    const inlay_file_tensor *const both[] = {scales, biases};
+    for (int i = 0; i < 2; i++)
+        if (!is_float(both[i]) || groups == 0 || !has_shape(both[i], tensor->shape[0], groups))
+            return fail(piece, INLAY_FILE_ERROR_SHAPE, both[i],
+                        "MLX's scales and biases are F32, F16 or BF16 [rows, groups]");
+    uint64_t dim;
+    if (__builtin_mul_overflow(groups, (uint64_t)group, &dim) || dim / 32 * (uint64_t)bits != words)
+        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
+                               "its rows of %llu words are not %llu groups of %lld columns of %lld bits",
+                               (unsigned long long)words, (unsigned long long)groups, (long long)group,
+                               (long long)bits);
+    const size_t count = (size_t)(tensor->shape[0] * groups);
+    float *pairs = inlay_file_keep(piece->file, 2 * count * sizeof *pairs);
+    if (pairs == NULL)
+        return inlay_file_fail_memory(piece->error, NULL);
+    convert_alternate(scales, count, pairs);
+    convert_alternate(biases, count, pairs + 1);
+    *view = inlay_table_view(type, tensor->data, (size_t)tensor->shape[0], (size_t)dim, (size_t)words * 4);
+    view->group = (uint32_t)group;
+    view->scales = pairs;
+    return true;
+}
+
 /* ---- Tensors ---------------------------------------------------------------------------------------------------- */
 
 /* Returns true if all bytes of a tensor are zero. Some checkpoints store zero points that are all zero. */
@@ -456,6 +604,8 @@ static bool make_plain(struct inlay_piece *piece, const struct rows *rows)
         is_type(tensor, "U8") ? find(piece, rows->name, rows->stem, WEIGHT_SCALE_2) : NULL;
     if (factor != NULL)
         return make_nvfp4(piece, rows->stem, factor);
+    if (is_type(tensor, "U32") && rows->is_weight && find(piece, rows->name, rows->stem, MLX_SCALES) != NULL)
+        return make_affine(piece, rows);
     const bool is_double = inlay_piece_is_double(tensor);
     const inlay_element_type element = is_double ? INLAY_F32 : tensor->element;
     if (element == 0)
@@ -482,7 +632,7 @@ bool inlay_piece_make(struct inlay_piece *piece, const inlay_file_tensor *tensor
     piece->tensor = tensor;
     piece->scales = NULL;
     piece->table.scale = 1;
-    for (int part = -1; part <= G_IDX; part++) {
+    for (int part = -1; part < PARTS; part++) {
         const inlay_file_tensor *needed = part < 0 ? tensor : find(piece, rows.name, rows.stem, (enum part)part);
         if (needed != NULL && !inlay_catalog_check(needed, piece->error))
             return false;

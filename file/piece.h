@@ -16,7 +16,7 @@ struct inlay_piece {
     const inlay_file_tensor
         *shared; /**< one number, the scale of all tensors of a pattern without their own; or null */
     const inlay_file_tensor *tensor;
-    const inlay_file_tensor *scales, *read[8]; /**< its scales, and all tensors found next to it */
+    const inlay_file_tensor *scales, *read[9]; /**< its scales, and all tensors found next to it */
     inlay_file_table table;
 };
 

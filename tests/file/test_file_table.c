@@ -645,6 +645,163 @@ START_TEST(packed_tables_join)
 }
 END_TEST
 
+/* ---- MLX -------------------------------------------------------------------------------------------------------- */
+
+enum { MLX_ROWS = 5 };
+
+/* Writes config.json and a model of MLX's rows of 3 groups, and opens both. Its rows are all bytes 0, 37, 74, ... */
+static inlay_file *open_mlx(size_t bits, size_t group, const char *type, const char *config)
+{
+    const size_t words = 3 * group * bits / 32, count = (size_t)MLX_ROWS * 3, bytes = model_type_bytes(type);
+    struct safetensors model = {{0}, {0}};
+    struct blob rows = {NULL, 0, 0}, numbers[2] = {{NULL, 0, 0}, {NULL, 0, 0}};
+    for (size_t i = 0; i < MLX_ROWS * words * 4; i++)
+        blob_number(&rows, i * 37, 1);
+    for (size_t i = 0; i < count; i++)
+        for (int bias = 0; bias < 2; bias++) {
+            const float number = bias ? -scale_of(i, 1) : scale_of(i, 0);
+            uint32_t word;
+            memcpy(&word, &number, sizeof word);
+            const uint32_t half = (word >> 16 & 0x8000) | ((word & INT32_MAX) - (112u << 23)) >> 13;
+            blob_number(&numbers[bias], bytes == 4 ? word : type[0] == 'B' ? word >> 16 : half, bytes);
+        }
+    add(&model, "t.weight", "U32", MLX_ROWS, words, rows.bytes);
+    add(&model, "t.scales", type, MLX_ROWS, 3, numbers[0].bytes);
+    add(&model, "t.biases", type, MLX_ROWS, 3, numbers[1].bytes);
+    for (int i = 0; i < 2; i++)
+        blob_free(&numbers[i]);
+    blob_free(&rows);
+    write_text("config.json", config);
+    inlay_file_close(open_model(&model));
+    return open_good(path_of(""));
+}
+
+START_TEST(mlx)
+{
+    static const size_t widths[] = {2, 3, 4, 5, 6, 8};
+    static const char *const types[] = {"F32", "F16", "BF16"};
+    /* The settings of the model, also under the other name, and those of the module, which come first. */
+    static const char *const configs[] = {
+        "{\"quantization\": {\"group_size\": %zu, \"bits\": %zu}}",
+        "{\"quantization_config\": {\"group_size\": %zu, \"bits\": %zu, \"mode\": \"affine\"}}",
+        "{\"quantization\": {\"group_size\": 16, \"bits\": 7, \"t\": {\"group_size\": %zu, \"bits\": %zu}}}",
+    };
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        for (size_t group = 32; group <= 128; group *= 2) {
+            const size_t bits = widths[w], kind = (w + group / 32) % 3;
+            char config[256], name[16];
+            snprintf(config, sizeof config, configs[kind], group, bits);
+            snprintf(name, sizeof name, "u%zu_affine", bits);
+            inlay_file *file = open_mlx(bits, group, types[kind], config);
+            const inlay_file_table table = table_of(file, "t.weight");
+            const inlay_table *view = &table.view;
+            EXPECT(view->type == inlay_element_type_from_name(name) && view->group == group && table.scale == 1 &&
+                       view->rows == MLX_ROWS && view->dim == 3 * group,
+                   "%s has type %d and group %u", name, view->type, view->group);
+            for (size_t row = 0; row < MLX_ROWS; row++) {
+                float out[3 * 128];
+                read_row(&table, row, out);
+                for (size_t column = 0; column < view->dim; column++) {
+                    unsigned q = 0;
+                    for (size_t k = 0; k < bits; k++) {
+                        const size_t bit = column * bits + k, byte = row * view->dim * bits / 8 + bit / 8;
+                        q |= (byte * 37 >> bit % 8 & 1) << k;
+                    }
+                    const size_t i = row * 3 + column / group;
+                    const float value = (float)q * scale_of(i, 0) - scale_of(i, 1);
+                    EXPECT(out[column] == value, "%s, row %zu, column %zu: %a, not %a", name, row, column,
+                           (double)out[column], (double)value);
+                }
+            }
+            inlay_file_close(file);
+        }
+}
+END_TEST
+
+START_TEST(mlx_settings_that_are_refused)
+{
+    enum { MISSING = INLAY_FILE_ERROR_MISSING, TYPE = INLAY_FILE_ERROR_TYPE, MODEL = INLAY_FILE_ERROR_MODEL };
+    static const struct {
+        const char *config;
+        int status;
+        const char *message;
+    } bad[] = {
+        {"{}", MISSING, "config.quantization.bits: config.json needs this key for the U32 rows of t.weight"},
+        {"{'quantization': {'group_size': 32}}", MISSING, "config.quantization.bits"},
+        {"{'quantization': {'bits': 4}}", MISSING, "config.quantization.group_size"},
+        {"{'quantization': {'bits': 4, 'group_size': null}}", MISSING, "config.quantization.group_size"},
+        {"{'quantization': {'bits': 4.5, 'group_size': 32}}", MODEL, "config.quantization.bits: it is not an integer"},
+        {"{'quantization': {'bits': 4, 'group_size': '32'}}", MODEL, "group_size: it is not an integer"},
+        {"{'quantization': {'bits': 7, 'group_size': 32}}", TYPE, "bits: rows of 7 bits"},
+        {"{'quantization': {'bits': -4, 'group_size': 32}}", TYPE, "bits: rows of -4 bits"},
+        {"{'quantization': {'bits': 4, 'group_size': 16}}", TYPE, "group_size: groups of 16 columns"},
+        {"{'quantization': {'bits': 4, 'group_size': 4294967328}}", TYPE, "groups of 4294967328 columns"},
+        {"{'quantization': {'bits': 4, 'group_size': 64}}", INLAY_FILE_ERROR_SHAPE,
+         "t.weight: its rows of 12 words are not 3 groups of 64 columns of 4 bits"},
+        {"{'quantization': {'bits': 8, 'group_size': 32}}", INLAY_FILE_ERROR_SHAPE, "its rows of 12 words"},
+        {"{'quantization': {'bits': 4, 'group_size': 32, 'mode': 'mxfp4'}}", TYPE,
+         "config.quantization.mode: MLX's mode \"mxfp4\" is not supported"},
+        {"{'quantization': {'bits': 4, 'group_size': 32, 'mode': 1}}", TYPE, "mode: MLX's mode"},
+        {"{'quantization': {'bits': 4, 'group_size': 32, 't': false}}", MODEL,
+         "config.quantization.t: it is false, but t.weight is quantized"},
+        {"{'quantization': {'bits': 4, 'group_size': 32, 't': {'bits': 4}}}", MISSING,
+         "config.quantization.t.group_size"},
+        {"{'quantization': {'bits': 4, 'group_size': 32}, 'quantization_config': {'bits': 8, 'group_size': 32}}", MODEL,
+         "config.quantization_config.bits: it contradicts config.quantization.bits"},
+        {"{'quantization_config': {'bits': 4, 'group_size': 32, 'quant_method': 'gptq'}}", MISSING,
+         "config.quantization.bits"},
+    };
+    static const char good[] = "{\"quantization\": {\"bits\": 4, \"group_size\": 32, \"t\": true},"
+                               "\"quantization_config\": {\"bits\": 8, \"quant_method\": \"awq\"}}";
+    inlay_file *file = open_mlx(4, 32, "BF16", good);
+    table_of(file, "t.weight");
+    inlay_file_close(file);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char config[256];
+        snprintf(config, sizeof config, "%s", bad[i].config);
+        for (char *quote = config; (quote = strchr(quote, '\'')) != NULL;)
+            *quote = '"';
+        file = open_mlx(4, 32, "BF16", config);
+        expect_no_table(file, "t.weight", (inlay_file_status)bad[i].status, bad[i].message);
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+START_TEST(mlx_tensors_that_are_refused)
+{
+    const struct part rows = {"t.weight", "U32", 2, 12}, scales = {"t.scales", "F16", 2, 3},
+                      biases = {"t.biases", "F16", 2, 3};
+    const struct {
+        struct part parts[4];
+        int status;
+        const char *message;
+    } bad[] = {
+        {{rows}, INLAY_FILE_ERROR_TYPE, "t.weight: tables do not support its type, U32; next to it: nothing"},
+        {{rows, biases}, INLAY_FILE_ERROR_TYPE, "t.weight: tables do not support its type, U32"},
+        {{{"t", "U32", 2, 12}, scales, biases}, INLAY_FILE_ERROR_TYPE, "tables do not support its type, U32"},
+        {{{"t.weight", "I32", 2, 12}, scales, biases}, INLAY_FILE_ERROR_TYPE, "do not support its type, I32"},
+        {{rows, scales}, INLAY_FILE_ERROR_MISSING, "t.weight: MLX's affine rows need .biases"},
+        {{rows, {"t.scales", "U8", 2, 3}, biases}, INLAY_FILE_ERROR_SHAPE, "t.scales: MLX's scales and biases"},
+        {{rows, {"t.scales", "F16", 3, 3}, biases}, INLAY_FILE_ERROR_SHAPE, "t.scales: MLX's scales and biases"},
+        {{rows, {"t.scales", "F16", 2, 0}, biases}, INLAY_FILE_ERROR_SHAPE, "t.scales: MLX's scales and biases"},
+        {{rows, scales, {"t.biases", "F16", 2, 2}}, INLAY_FILE_ERROR_SHAPE, "t.biases: MLX's scales and biases"},
+        {{{"t.weight", "U32", 2, 13}, scales, biases}, INLAY_FILE_ERROR_SHAPE, "rows of 13 words are not 3 groups"},
+        {{rows, scales, biases, {"t.g_idx", "I32", 2, 0}}, INLAY_FILE_ERROR_TYPE, "t.g_idx: it may change the rows"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct safetensors model = {{0}, {0}};
+        for (size_t k = 0; k < 4 && bad[i].parts[k].name != NULL; k++)
+            add_part(&model, &bad[i].parts[k], NULL);
+        write_text("config.json", "{\"quantization\": {\"bits\": 4, \"group_size\": 32}}");
+        inlay_file_close(open_model(&model));
+        inlay_file *file = open_good(path_of(""));
+        expect_no_table(file, bad[i].parts[0].name, (inlay_file_status)bad[i].status, bad[i].message);
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
 /* ---- Several tensors -------------------------------------------------------------------------------------------- */
 
 /* Adds "p.shard_N.weight" [rows, 32] of FP8 whose bytes are all 0x38 + N. */
@@ -851,6 +1008,7 @@ int main(int argc, char **argv)
                      plain_tables, tables_of_float64, scales_have_several_names_and_shapes, other_scales_are_refused,
                      scales_of_plain_names, tables_whose_scales_are_not_known, compressed_tensors,
                      zero_points_of_nothing, nvfp4_of_modelopt, quantized_tables_that_are_refused, packed_tables_join,
-                     layers_of_packed_tables, patterns_join_tensors, numbers_begin_at_0_without_a_gap,
-                     tensors_that_do_not_join, scales_of_several_tensors, threads_share_a_file);
+                     mlx, mlx_settings_that_are_refused, mlx_tensors_that_are_refused, layers_of_packed_tables,
+                     patterns_join_tensors, numbers_begin_at_0_without_a_gap, tensors_that_do_not_join,
+                     scales_of_several_tensors, threads_share_a_file);
 }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Compares token tables of quantized checkpoints with the packages that wrote them, bit by bit.
 
-Run by `./dev interop`. compressed-tensors and nvidia-modelopt quantize 100,000 rows in each of their formats and dequantize
-them. The same tensors are saved with their config.json, opened as a model, and gathered.
+Run by `./dev interop`. compressed-tensors, nvidia-modelopt and MLX quantize 100,000 rows in each of their formats and
+dequantize them. The same tensors are saved with their config.json, opened as a model, and gathered.
 """
 import importlib
 import json
@@ -13,6 +13,7 @@ import tempfile
 import types
 import unittest.mock
 
+import numpy
 import torch
 from safetensors.torch import save_file
 
@@ -133,11 +134,33 @@ def compare_modelopt(folder, generator):
             check(folder, f"ModelOpt NVFP4, {str(dtype)[6:]}{where}", tensors, config, theirs)
 
 
+# ---- MLX -------------------------------------------------------------------------------------------------------------
+
+
+def compare_mlx(folder, generator):
+    """MLX multiplies and adds in the type of the scales. inlay's arithmetic is that of float32 scales."""
+    import mlx.core as mx
+
+    weight = mx.array((torch.randn(ROWS, DIM, generator=generator) * 0.05).numpy())
+    for bits in 2, 3, 4, 5, 6, 8:
+        for group in 32, 64, 128:
+            for dtype in torch.float32, torch.float16, torch.bfloat16:
+                name = str(dtype)[6:]
+                rows, *pair = mx.quantize(weight.astype(getattr(mx, name)), group, bits)
+                pair = [numbers.astype(mx.float32) for numbers in pair]  # exact
+                scales, biases = (torch.from_numpy(numpy.array(numbers)) for numbers in pair)
+                theirs = torch.from_numpy(numpy.array(mx.dequantize(rows, *pair, group, bits)))
+                tensors = {"weight": torch.from_numpy(numpy.array(rows)), "scales": scales.to(dtype),
+                           "biases": biases.to(dtype)}
+                check(folder, f"MLX {bits}, group of {group}, {name}", tensors, {"group_size": group, "bits": bits}, theirs)
+
+
 def main():
     generator = torch.Generator().manual_seed(1)
     with tempfile.TemporaryDirectory(prefix="inlay-quantized-") as folder:
         compare_modelopt(pathlib.Path(folder), generator)
         compare_compressed(pathlib.Path(folder), generator)
+        compare_mlx(pathlib.Path(folder), generator)
     return finish()
 
 
