@@ -285,10 +285,13 @@ typedef struct inlay_rotary_spec {
     inlay_rotary_layout layout; /**< INLAY_ROTARY_HALVES or INLAY_ROTARY_INTERLEAVED */
     uint32_t float_angles;      /**< 1: frequencies, positions and their products are each rounded to float32, as in
                                      PyTorch models; 0: angles are exact */
+    size_t axes;                /**< rows of position ids: 0 or 1 for one; M-RoPE has several, e.g. temporal, height and
+                                     width. At most INLAY_ROTARY_MAX_AXES */
+    const uint8_t *pair_axes;   /**< the axis of each pair, [dim / 2], each below axes. May be null with one axis */
 } inlay_rotary_spec;
 
 /** Returns a spec without scaling, with base 10000, with beta_fast, beta_slow and truncate as in YaRN's paper,
-    INLAY_CACHED_POSITIONS_DEFAULT and INLAY_ROTARY_HALVES. All other numbers are 0. */
+    INLAY_CACHED_POSITIONS_DEFAULT, INLAY_ROTARY_HALVES and one axis. All other numbers are 0. */
 static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
 {
     inlay_rotary_spec spec;
@@ -315,6 +318,8 @@ static inline inlay_rotary_spec inlay_rotary_spec_default(size_t dim)
     spec.cached_positions = INLAY_CACHED_POSITIONS_DEFAULT;
     spec.layout = INLAY_ROTARY_HALVES;
     spec.float_angles = 0;
+    spec.axes = 1;
+    spec.pair_axes = NULL;
     return spec;
 }
 

@@ -19,8 +19,9 @@ extern "C" {
 /* ---- The handle -------------------------------------------------------------------------------------------------- */
 
 enum {
-    INLAY_ROTARY_MAX_DIM = 1024, /**< largest inlay_rotary_spec.dim of a handle */
-    INLAY_ROTARY_MAX_TENSORS = 8 /**< most tensors of one call */
+    INLAY_ROTARY_MAX_DIM = 1024,  /**< largest inlay_rotary_spec.dim of a handle */
+    INLAY_ROTARY_MAX_AXES = 4,    /**< most rows of position ids */
+    INLAY_ROTARY_MAX_TENSORS = 8, /**< most tensors of one call */
 };
 
 /** Frequencies, and the cosines and sines of the first positions. It is immutable, and any number of threads may share
@@ -38,8 +39,9 @@ typedef struct inlay_rotary inlay_rotary;
  * @param spec       frequencies, layout and cached positions; copied, with its arrays
  * @param allocator  null: malloc and free
  * @param rotary     set to the new handle, or to null if the call fails
- * @return as inlay_rotary_frequencies(); also INLAY_ERROR_OPTION for an invalid frequency, layout or float_angles;
- *         INLAY_ERROR_SHAPE if dim is larger than INLAY_ROTARY_MAX_DIM; INLAY_ERROR_OVERFLOW; INLAY_ERROR_NO_MEMORY
+ * @return as inlay_rotary_frequencies(); also INLAY_ERROR_OPTION for an invalid frequency, layout, float_angles, axes
+ *         or axis of a pair; INLAY_ERROR_NULL for several axes without pair_axes; INLAY_ERROR_SHAPE if dim is larger
+ *         than INLAY_ROTARY_MAX_DIM; INLAY_ERROR_OVERFLOW; INLAY_ERROR_NO_MEMORY
  */
 INLAY_API inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const inlay_allocator *allocator,
                                            inlay_rotary **rotary);
@@ -109,6 +111,10 @@ static inline inlay_rotary_tensor inlay_rotary_in_place(inlay_element_type type,
  * padded_length, start, starts and position_ids are used. All other fields are ignored, so you can pass the batch of
  * the input layer, or inlay_batch_i32(NULL, sequences, length, start). Positions are in [0, 2^31). Outputs don't move
  * with starts: if sequences have different pasts in a key-value cache, rotate each in its own call.
+ *
+ * With several axes, position_ids has a row per axis: [axes, sequences, length], or [axes, length] with offsets. The
+ * angle of each pair comes from its axis in pair_axes. A fault counts sequences through all rows: sequence b of row r
+ * is r * sequences + b. Without position_ids, all axes have the same positions, as for text.
  *
  * If another thread changes the arrays of the batch during the call, outputs may be wrong, but nothing is read or
  * written out of bounds, with the exception documented at inlay_forward().

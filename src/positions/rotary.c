@@ -7,7 +7,10 @@
 #include "base/compare.h"
 #include "base/line.h"
 #include "base/memory.h"
+#include "base/minmax.h"
 #include "positions/rows.h"
+
+#include <string.h>
 
 /* Checks the fields that don't depend on the scaling. */
 static inlay_status check_rotary_spec(const inlay_rotary_spec *spec)
@@ -18,6 +21,35 @@ static inlay_status check_rotary_spec(const inlay_rotary_spec *spec)
         (spec->layout != INLAY_ROTARY_HALVES && spec->layout != INLAY_ROTARY_INTERLEAVED) || spec->float_angles > 1)
         return INLAY_ERROR_OPTION;
     return spec->dim == 0 || spec->dim % 2 != 0 || spec->dim > INLAY_ROTARY_MAX_DIM ? INLAY_ERROR_SHAPE : INLAY_OK;
+}
+
+/* Copies the axis of each pair, and checks the copy, since another thread may change the array. */
+static inlay_status copy_pair_axes(const inlay_rotary_spec *spec, uint8_t *pair_axes)
+{
+    const size_t axes = inlay_max(spec->axes, 1), pairs = spec->dim / 2;
+    if (axes > INLAY_ROTARY_MAX_AXES)
+        return INLAY_ERROR_OPTION;
+    if (spec->pair_axes == NULL) {
+        memset(pair_axes, 0, pairs);
+        return axes == 1 ? INLAY_OK : INLAY_ERROR_NULL;
+    }
+    memcpy(pair_axes, spec->pair_axes, pairs);
+    for (size_t i = 0; i < pairs; i++)
+        if (pair_axes[i] >= axes)
+            return INLAY_ERROR_OPTION;
+    return INLAY_OK;
+}
+
+/* Sorts the pairs by axis. */
+static void sort_pairs(inlay_rotary *rotary, const uint8_t *pair_axes, size_t pairs)
+{
+    size_t n = 0;
+    for (size_t axis = 0; axis < rotary->axes; axis++) {
+        for (size_t i = 0; i < pairs; i++)
+            if (pair_axes[i] == axis)
+                rotary->pairs[n++] = (uint16_t)i;
+        rotary->first_pair[axis + 1] = n;
+    }
 }
 
 /* Makes the sinusoid that computes rows of cosines and sines. */
@@ -50,7 +82,10 @@ inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const inlay_allo
     *rotary = NULL;
     inlay_allocator memory;
     inlay_sinusoid *sinusoid = NULL;
+    uint8_t pair_axes[INLAY_ROTARY_MAX_DIM / 2];
     inlay_status status = check_rotary_spec(spec);
+    if (status == INLAY_OK)
+        status = copy_pair_axes(spec, pair_axes);
     if (status == INLAY_OK)
         status = inlay_allocator_of(allocator, &memory);
     if (status == INLAY_OK)
@@ -75,7 +110,9 @@ inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const inlay_allo
                            .sinusoid = sinusoid,
                            .interleaved = spec->layout == INLAY_ROTARY_INTERLEAVED,
                            .cached = cached,
-                           .table = table};
+                           .table = table,
+                           .axes = inlay_max(spec->axes, 1)};
+    sort_pairs(made, pair_axes, spec->dim / 2);
     if (cached > 0)
         inlay_fill_cache(sinusoid, cached, table);
     *rotary = made;

@@ -12,7 +12,7 @@
 #include "table/element.h"
 #include "table/sequences.h"
 
-/* Tokens per call of the kernel, and room for the computed angles of at least 4 tokens. */
+/* Tokens per call of the kernel, and room for the computed angles of at least 4 tokens, or 2 with several axes. */
 enum { MAX_RUN = 32, BUFFER_FLOATS = 4 * INLAY_ROTARY_MAX_DIM };
 
 /* A validated call. The heads of a tensor begin at its first token. */
@@ -22,6 +22,7 @@ struct rotation {
     inlay_batch batch;
     struct inlay_sequences sequences;
     size_t tokens, longest; /* tokens of all sequences, and of the longest one */
+    size_t axes;            /* rows of position ids; 1 without them */
     size_t count;
     struct inlay_rotary_heads tensors[INLAY_ROTARY_MAX_TENSORS];
     size_t in_sequence_bytes[INLAY_ROTARY_MAX_TENSORS], out_sequence_bytes[INLAY_ROTARY_MAX_TENSORS]; /* 0: packed */
@@ -195,7 +196,7 @@ static inlay_status check_reads(const struct rotation *work, struct inlay_extent
     status = inlay_check_if_there(status, fault, "offsets", batch->offsets, batch->sequences + 1,
                                   sizeof *batch->offsets, written);
     status = inlay_check_if_there(status, fault, "position_ids", batch->position_ids, work->tokens,
-                                  inlay_id_bytes(batch->position_id_type), written);
+                                  work->axes * inlay_id_bytes(batch->position_id_type), written);
     if (status == INLAY_OK &&
         (inlay_extents_overlap(written, inlay_bytes_at(rotary, rotary->bytes)) ||
          inlay_extents_overlap(written, inlay_bytes_at(rotary->sinusoid, rotary->sinusoid->bytes))))
@@ -212,11 +213,16 @@ static uint64_t start_of(const struct rotation *work, size_t b)
 static inlay_status check_positions(const struct rotation *work, inlay_fault *fault)
 {
     const inlay_batch *batch = &work->batch;
-    if (batch->position_ids != NULL)
-        return inlay_ids_in(&work->sequences, batch->position_ids, batch->position_id_type, work->tokens,
-                            INLAY_POSITION_LIMIT, fault)
-                   ? INLAY_OK
-                   : inlay_blame_field(fault, INLAY_ERROR_POSITION, "position_ids", NULL);
+    if (batch->position_ids != NULL) {
+        const size_t row_bytes = work->tokens * inlay_id_bytes(batch->position_id_type);
+        for (size_t axis = 0; axis < work->axes; axis++)
+            if (!inlay_ids_in(&work->sequences, (const char *)batch->position_ids + axis * row_bytes,
+                              batch->position_id_type, work->tokens, INLAY_POSITION_LIMIT, fault)) {
+                fault->sequence += axis * batch->sequences;
+                return inlay_blame_field(fault, INLAY_ERROR_POSITION, "position_ids", NULL);
+            }
+        return INLAY_OK;
+    }
     /* Without starts and offsets, all sequences have the same positions. */
     const size_t different = batch->starts != NULL || batch->offsets != NULL ? batch->sequences : 1;
     for (size_t b = 0; b < different; b++) {
@@ -240,6 +246,7 @@ static inlay_status check_batch(struct rotation *work, const inlay_batch *batch,
         return inlay_blame_field(fault, INLAY_ERROR_OPTION, "position_id_type",
                                  "is not an inlay_id_type, or not 0 without ids");
     work->batch = *batch;
+    work->axes = batch->position_ids != NULL ? work->rotary->axes : 1;
     work->sequences = (struct inlay_sequences){batch->sequences, batch->length, batch->offsets};
     const inlay_status status = inlay_count_tokens(&work->sequences, &work->tokens, fault);
     size_t heads = 0;
@@ -281,37 +288,100 @@ static inlay_status check_call(struct rotation *work, const inlay_batch *batch, 
 
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the position of a token: token s of sequence b. It was validated, and is 0 if it has become invalid since. */
-static uint64_t token_position(const struct rotation *work, size_t b, size_t s, size_t token)
+/* Returns the position of a token on an axis: token s of sequence b. It was validated, and is 0 if it has become
+   invalid since. */
+static uint64_t token_position(const struct rotation *work, size_t axis, size_t b, size_t s, size_t token)
 {
     const inlay_batch *batch = &work->batch;
-    const uint64_t position =
-        batch->position_ids != NULL
-            ? inlay_load_once((uint64_t)inlay_id_at(batch->position_ids, batch->position_id_type, token))
-            : start_of(work, b) + s;
+    const uint64_t position = batch->position_ids != NULL
+                                  ? inlay_load_once((uint64_t)inlay_id_at(batch->position_ids, batch->position_id_type,
+                                                                          axis * work->tokens + token))
+                                  : start_of(work, b) + s;
     return position < INLAY_POSITION_LIMIT ? position : 0;
 }
 
-/* Sets the angles of n tokens, at most MAX_RUN: cached rows, or rows computed in `buffer`. */
-static void find_angles(const struct rotation *work, size_t b, size_t s, size_t token, size_t n,
-                        const unsigned char **angles, unsigned char *buffer)
+/* Sets the rows of n positions, at most MAX_RUN: cached ones, or ones computed in `buffer`. Equal neighbors share a
+   row. */
+static void find_rows(const struct rotation *work, const uint64_t *positions, size_t n, const unsigned char **rows,
+                      unsigned char *buffer)
 {
     const inlay_rotary *rotary = work->rotary;
     const size_t row_bytes = rotary->sinusoid->dim * sizeof(float);
     int64_t computed[MAX_RUN];
     size_t missing = 0;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t position = token_position(work, b, s + i, token + i);
+        const uint64_t position = positions[i];
         if (position < rotary->cached) {
-            angles[i] = rotary->table + (size_t)position * row_bytes;
-        } else {
-            angles[i] = buffer + missing * row_bytes;
-            computed[missing++] = (int64_t)position;
+            rows[i] = rotary->table + (size_t)position * row_bytes;
+            continue;
         }
+        if (missing == 0 || computed[missing - 1] != (int64_t)position)
+            computed[missing++] = (int64_t)position;
+        rows[i] = buffer + (missing - 1) * row_bytes;
     }
-    const struct inlay_positions positions = {.list = computed, .type = INLAY_POSITION_I64};
+    const struct inlay_positions list = {.list = computed, .type = INLAY_POSITION_I64};
     if (missing > 0)
-        inlay_sinusoid_fill(work->kernels, rotary->sinusoid, positions, missing, INLAY_F32, buffer, row_bytes, false);
+        inlay_sinusoid_fill(work->kernels, rotary->sinusoid, list, missing, INLAY_F32, buffer, row_bytes, false);
+}
+
+/* Copies the cosines and sines of an axis to a row. */
+static void copy_axis(const inlay_rotary *rotary, size_t axis, const unsigned char *from, unsigned char *to)
+{
+    const inlay_u32_in_memory *in = (const inlay_u32_in_memory *)(const void *)from;
+    inlay_u32_in_memory *out = (inlay_u32_in_memory *)(void *)to;
+    const size_t half = rotary->sinusoid->dim / 2, end = rotary->first_pair[axis + 1];
+    for (size_t k = rotary->first_pair[axis]; k < end; k++) {
+        const size_t i = rotary->pairs[k];
+        out[i] = in[i];
+        out[half + i] = in[half + i];
+    }
+}
+
+/* Sets the angles of n tokens with several axes. A token whose positions differ gets a row of `mixed`, with the columns
+   of each axis from the row of its position. The last axis is the first one, which has the rows of all other tokens. */
+static void mix_angles(const struct rotation *work, size_t b, size_t s, size_t token, size_t n,
+                       const unsigned char **angles, unsigned char *computed, unsigned char *mixed)
+{
+    const inlay_rotary *rotary = work->rotary;
+    const size_t row_bytes = rotary->sinusoid->dim * sizeof(float);
+    uint64_t positions[INLAY_ROTARY_MAX_AXES][MAX_RUN];
+    const unsigned char *rows[MAX_RUN];
+    size_t differ[MAX_RUN], count = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool equal = true;
+        for (size_t axis = 0; axis < work->axes; axis++) {
+            positions[axis][i] = token_position(work, axis, b, s + i, token + i);
+            equal = equal && positions[axis][i] == positions[0][i];
+        }
+        if (!equal)
+            differ[count++] = i;
+    }
+    for (size_t axis = work->axes; axis-- > 1;) {
+        for (size_t k = 0; k < count; k++)
+            positions[axis][k] = positions[axis][differ[k]];
+        find_rows(work, positions[axis], count, rows, computed);
+        for (size_t k = 0; k < count; k++)
+            copy_axis(rotary, axis, rows[k], mixed + k * row_bytes);
+    }
+    find_rows(work, positions[0], n, angles, computed);
+    for (size_t k = 0; k < count; k++) {
+        copy_axis(rotary, 0, angles[differ[k]], mixed + k * row_bytes);
+        angles[differ[k]] = mixed + k * row_bytes;
+    }
+}
+
+/* Sets the angles of n tokens, at most MAX_RUN. Rows are computed in `buffer`, and mixed in its second half. */
+static void find_angles(const struct rotation *work, size_t b, size_t s, size_t token, size_t n,
+                        const unsigned char **angles, unsigned char *buffer)
+{
+    if (work->axes > 1) {
+        mix_angles(work, b, s, token, n, angles, buffer, buffer + BUFFER_FLOATS / 2 * sizeof(float));
+        return;
+    }
+    uint64_t positions[MAX_RUN];
+    for (size_t i = 0; i < n; i++)
+        positions[i] = token_position(work, 0, b, s + i, token + i);
+    find_rows(work, positions, n, angles, buffer);
 }
 
 /* Returns the heads of a tensor from token s of sequence b on, which is `token` of all tokens. */
@@ -327,7 +397,8 @@ static struct inlay_rotary_heads heads_from(const struct rotation *work, size_t 
 /* Rotates n tokens of sequence b from its token s on, which is `token` of all tokens. */
 static void rotate_run(const struct rotation *work, size_t b, size_t s, size_t token, size_t n)
 {
-    const size_t dim = work->rotary->sinusoid->dim, most = inlay_min(MAX_RUN, BUFFER_FLOATS / dim);
+    const size_t dim = work->rotary->sinusoid->dim, rows_of_token = work->axes > 1 ? 2 : 1;
+    const size_t most = inlay_min(MAX_RUN, BUFFER_FLOATS / (dim * rows_of_token));
     unsigned char buffer[BUFFER_FLOATS * sizeof(float)];
     const unsigned char *angles[MAX_RUN];
     struct inlay_rotary_heads tensors[INLAY_ROTARY_MAX_TENSORS];

@@ -148,14 +148,29 @@ static inlay_rotary_spec scaled_spec(inlay_rotary_scaling scaling, size_t dim)
     return spec;
 }
 
-/* Compares one rotated head with its definition in long double. `factor` is that of cosines and sines. */
-static void check_head(inlay_element_type type, inlay_rotary_layout layout, const double *frequencies, double factor,
-                       size_t pairs, int64_t position, const unsigned char *in, const unsigned char *out)
+/* Sets the axes of the pairs of a spec: one section after another, interleaved, or random. */
+static void set_axes(inlay_rotary_spec *spec, struct random *random, size_t axes, int way)
 {
+    static uint8_t pair_axes[INLAY_ROTARY_MAX_DIM / 2];
+    for (size_t i = 0; i < spec->dim / 2; i++)
+        pair_axes[i] = (uint8_t)(way == 0   ? i * axes / (spec->dim / 2)
+                                 : way == 1 ? i % axes
+                                            : random_below(random, (unsigned)axes));
+    spec->axes = axes;
+    spec->pair_axes = pair_axes;
+}
+
+/* Compares one rotated head with its definition in long double. `factor` is that of cosines and sines. */
+static void check_head(inlay_element_type type, const inlay_rotary_spec *spec, const double *frequencies, double factor,
+                       const int64_t *positions, const unsigned char *in, const unsigned char *out)
+{
+    const inlay_rotary_layout layout = spec->layout;
+    const size_t pairs = spec->dim / 2;
     const long double half_ulp = type == INLAY_F32 ? 0 : type == INLAY_F16 ? 0x1p-11L : 0x1p-8L;
     for (size_t i = 0; i < pairs; i++) {
         const size_t first = layout == INLAY_ROTARY_HALVES ? i : 2 * i;
         const size_t second = layout == INLAY_ROTARY_HALVES ? pairs + i : 2 * i + 1;
+        const int64_t position = positions[spec->pair_axes[i]];
         const long double angle = (long double)position * frequencies[i];
         const long double c = cosl(angle) * factor, s = sinl(angle) * factor;
         const long double x = value_at(type, in, first), y = value_at(type, in, second);
@@ -186,30 +201,63 @@ START_TEST(results_match_long_double)
                     continue;
                 ck_assert_int_eq(inlay_rotary_frequencies(&spec, frequencies, &factor), INLAY_OK);
                 spec.layout = layouts[way % 2];
+                set_axes(&spec, &random, 1 + (d + (size_t)scaling) % INLAY_ROTARY_MAX_AXES, (int)way / 2);
                 inlay_rotary *rotary = make_rotary(&spec);
                 fill(&random, type, in, N * HEADS * dims[d], true);
                 inlay_rotary_tensor tensor = inlay_rotary_in_place(type, in, HEADS, dims[d]);
                 tensor.out = out;
                 const int64_t start = starts[(d + way) % 4];
-                const inlay_batch batch = inlay_batch_i32(NULL, 1, N, start);
+                inlay_batch batch = inlay_batch_i32(NULL, 1, N, start);
+                int64_t positions[N][INLAY_ROTARY_MAX_AXES], ids[INLAY_ROTARY_MAX_AXES * N];
+                for (size_t i = 0; i < N * spec.axes; i++)
+                    ids[i] = positions[i % N][i / N] = start + (int64_t)(i % N * (1 + i / N));
+                if (spec.axes > 1) {
+                    batch.position_ids = ids;
+                    batch.position_id_type = INLAY_ID_I64;
+                }
                 rotate(rotary, &batch, &tensor, 1, INLAY_ROTARY_FORWARD);
                 const size_t head = dims[d] * bytes_of(type);
                 for (size_t t = 0; t < N; t++)
                     for (size_t h = 0; h < HEADS; h++)
-                        check_head(type, spec.layout, frequencies, factor, dims[d] / 2, start + (int64_t)t,
-                                   in + (t * HEADS + h) * head, out + (t * HEADS + h) * head);
+                        check_head(type, &spec, frequencies, factor, positions[t], in + (t * HEADS + h) * head,
+                                   out + (t * HEADS + h) * head);
                 inlay_rotary_destroy(rotary);
             }
 }
 END_TEST
 
-/* A call of several sequences and its expected positions, with two tensors whose heads are compared one by one with a
-   call of one token. */
+/* A call of several sequences. Each head is compared with calls of one token, one for each axis. */
 enum { DIM = 40, COLUMNS = 45, HEADS = 3, SEQUENCES = 3, TOKENS = 120, HEAD = COLUMNS * sizeof(float) };
 
-static void check_tokens(const inlay_rotary *rotary, const inlay_batch *batch, const int64_t *positions,
-                         const inlay_rotary_strides *data_strides, const inlay_rotary_strides *out_strides,
-                         const size_t *sequences, const size_t *places)
+/* Where the tokens are, and their positions on each axis. */
+struct tokens {
+    size_t count, sequences[TOKENS], places[TOKENS];
+    int64_t positions[INLAY_ROTARY_MAX_AXES][TOKENS];
+};
+
+/* Rotates the heads of a token by the position of each axis, and keeps the pairs of this axis. */
+static void expect_heads(const inlay_rotary *rotary, const inlay_rotary_spec *spec, const struct tokens *tokens,
+                         size_t t, inlay_rotary_direction direction, const inlay_rotary_tensor *heads,
+                         float expected[HEADS][COLUMNS])
+{
+    for (size_t axis = 0; axis < spec->axes; axis++) {
+        float rotated[HEADS][COLUMNS];
+        inlay_rotary_tensor one = *heads;
+        one.out = rotated;
+        one.out_strides.head = HEAD;
+        const inlay_batch token = inlay_batch_i32(NULL, 1, 1, tokens->positions[axis][t]);
+        rotate(rotary, &token, &one, 1, direction);
+        for (size_t i = 0; i < (size_t)HEADS * COLUMNS; i++) {
+            const size_t c = i % COLUMNS, pair = spec->layout == INLAY_ROTARY_HALVES ? c % (DIM / 2) : c / 2;
+            if (c >= DIM || spec->pair_axes[pair] == axis)
+                expected[i / COLUMNS][c] = rotated[i / COLUMNS][c];
+        }
+    }
+}
+
+static void check_tokens(const inlay_rotary *rotary, const inlay_rotary_spec *spec, const inlay_batch *batch,
+                         const struct tokens *tokens, const inlay_rotary_strides *data_strides,
+                         const inlay_rotary_strides *out_strides)
 {
     enum { ROOM = SEQUENCES * TOKENS * (HEADS + 1) * HEAD };
     static unsigned char in[ROOM], out[ROOM], same[ROOM];
@@ -221,25 +269,22 @@ static void check_tokens(const inlay_rotary *rotary, const inlay_batch *batch, c
     tensor.data_strides = *data_strides;
     tensor.out_strides = *out_strides;
     tensor.out = out;
-    rotate(rotary, batch, &tensor, 1, INLAY_ROTARY_FORWARD);
+    const inlay_rotary_direction direction = spec->axes % 2 ? INLAY_ROTARY_FORWARD : INLAY_ROTARY_INVERSE;
+    rotate(rotary, batch, &tensor, 1, direction);
     size_t written = 0;
-    for (size_t t = 0; positions[t] >= 0; t++)
+    for (size_t t = 0; t < tokens->count; t++) {
+        const size_t b = tokens->sequences[t], s = tokens->places[t];
+        float expected[HEADS][COLUMNS];
+        tensor.data = in + b * data_strides->sequence + s * data_strides->token;
+        expect_heads(rotary, spec, tokens, t, direction, &tensor, expected);
         for (size_t h = 0; h < HEADS; h++) {
-            float expected[COLUMNS];
-            memcpy(expected,
-                   in + sequences[t] * data_strides->sequence + places[t] * data_strides->token +
-                       h * data_strides->head,
-                   HEAD);
-            const inlay_rotary_tensor one = inlay_rotary_in_place(INLAY_F32, expected, 1, COLUMNS);
-            const inlay_batch token = inlay_batch_i32(NULL, 1, 1, positions[t]);
-            rotate(rotary, &token, &one, 1, INLAY_ROTARY_FORWARD);
-            unsigned char *at =
-                out + sequences[t] * out_strides->sequence + places[t] * out_strides->token + h * out_strides->head;
-            EXPECT(memcmp(at, expected, HEAD) == 0, "token %zu, head %zu at position %lld differs", t, h,
-                   (long long)positions[t]);
+            unsigned char *at = out + b * out_strides->sequence + s * out_strides->token + h * out_strides->head;
+            EXPECT(memcmp(at, expected[h], HEAD) == 0, "token %zu, head %zu at position %lld differs", t, h,
+                   (long long)tokens->positions[0][t]);
             memset(at, 0x5a, HEAD);
             written++;
         }
+    }
     for (size_t i = 0; i < ROOM; i++)
         EXPECT(out[i] == 0x5a, "%zu heads: byte %zu was written", written, i);
     EXPECT(memcmp(in, same, ROOM) == 0, "the input changed");
@@ -252,40 +297,71 @@ static const inlay_rotary_strides orders[] = {
     {(HEADS + 1) * HEAD, SEQUENCES *(HEADS + 1) * HEAD, HEAD + 12},
 };
 
+/* Draws the positions of a token: on each axis the same, or that of the token before or another one; small or not. */
+static void draw_positions(struct random *random, struct tokens *tokens, size_t axes)
+{
+    const size_t t = tokens->count;
+    const bool same = random_below(random, 3) == 0;
+    for (size_t axis = 0; axis < axes; axis++) {
+        int64_t position = (int64_t)random_below(random, random_below(random, 2) ? 150 : 1u << 31);
+        if (t > 0 && random_below(random, 2))
+            position = tokens->positions[axis][t - 1];
+        tokens->positions[axis][t] = same && axis > 0 ? tokens->positions[0][t] : position;
+    }
+}
+
+/* Writes positions [axes, tokens] as ids. */
+static void write_ids(const struct tokens *tokens, size_t axes, inlay_id_type type, void *ids)
+{
+    for (size_t axis = 0; axis < axes; axis++)
+        for (size_t t = 0; t < tokens->count; t++) {
+            const int64_t position = tokens->positions[axis][t];
+            const size_t i = axis * tokens->count + t;
+            if (type == INLAY_ID_I32)
+                ((int32_t *)ids)[i] = (int32_t)position;
+            else
+                ((int64_t *)ids)[i] = position;
+        }
+}
+
 START_TEST(every_way_to_give_positions)
 {
     static const int64_t starts[SEQUENCES] = {2147483647 - 39, 0, 97}, offsets[] = {0, 7, 7, 40};
-    static int64_t positions[TOKENS + 1], ids[TOKENS];
-    static size_t sequences[TOKENS], places[TOKENS];
+    static int64_t ids[INLAY_ROTARY_MAX_AXES * TOKENS];
+    static struct tokens tokens;
     struct random random = {4};
     inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
     spec.cached_positions = 100;
-    for (int way = 0; way < 36; way++) {
+    for (int way = 0; way < 36 * INLAY_ROTARY_MAX_AXES; way++) {
         const bool ragged = way % 3 == 2, with_starts = way / 3 % 2, with_ids = way / 6 % 2;
+        const inlay_id_type type = way / 2 % 2 ? INLAY_ID_I32 : INLAY_ID_I64;
         inlay_batch batch = inlay_batch_i32(NULL, SEQUENCES, 40, 70);
         batch.offsets = ragged ? offsets : NULL;
         batch.starts = with_starts ? starts : NULL;
         batch.position_ids = with_ids ? ids : NULL;
-        batch.position_id_type = with_ids ? INLAY_ID_I64 : (inlay_id_type)0;
-        size_t token = 0;
+        batch.position_id_type = with_ids ? type : (inlay_id_type)0;
+        set_axes(&spec, &random, 1 + (size_t)way / 36, way / 12 % 3);
+        tokens.count = 0;
         for (size_t b = 0; b < SEQUENCES; b++)
-            for (size_t s = 0; s < (ragged ? (size_t)(offsets[b + 1] - offsets[b]) : 40); s++, token++) {
-                ids[token] = (int64_t)random_below(&random, random_below(&random, 2) ? 150 : 1u << 31);
-                positions[token] = with_ids ? ids[token] : (with_starts ? starts[b] : 70) + (int64_t)s;
-                sequences[token] = b;
-                places[token] = s;
+            for (size_t s = 0; s < (ragged ? (size_t)(offsets[b + 1] - offsets[b]) : 40); s++, tokens.count++) {
+                draw_positions(&random, &tokens, spec.axes);
+                for (size_t axis = 0; axis < spec.axes && !with_ids; axis++)
+                    tokens.positions[axis][tokens.count] = (with_starts ? starts[b] : 70) + (int64_t)s;
+                tokens.sequences[tokens.count] = b;
+                tokens.places[tokens.count] = s;
             }
-        positions[token] = -1;
+        write_ids(&tokens, spec.axes, type, ids);
         spec.layout = layouts[way % 2];
         inlay_rotary *rotary = make_rotary(&spec);
-        check_tokens(rotary, &batch, positions, &orders[way / 12], &orders[(way + 1) % 3], sequences, places);
+        check_tokens(rotary, &spec, &batch, &tokens, &orders[way / 12 % 3], &orders[(way + 1) % 3]);
         /* Without a stride, sequences are packed, or padded_length tokens apart. */
         inlay_rotary_strides packed = orders[0];
         packed.sequence = 0;
         batch.padded_length = ragged && with_starts ? 33 : 0;
-        for (size_t t = 0; t < token; t++)
-            places[t] = batch.padded_length > 0 ? sequences[t] * batch.padded_length + places[t] : t;
-        check_tokens(rotary, &batch, positions, &packed, &packed, sequences, places);
+        for (size_t t = 0; t < tokens.count; t++)
+            tokens.places[t] =
+                batch.padded_length > 0 ? tokens.sequences[t] * batch.padded_length + tokens.places[t] : t;
+        check_tokens(rotary, &spec, &batch, &tokens, &packed, &packed);
         inlay_rotary_destroy(rotary);
     }
 }
@@ -414,16 +490,26 @@ START_TEST(parts_change_no_bits)
 {
     enum { N = 301, H = 5, D = 64 };
     static float x[3][N][H][D], expected[3][N][H][D];
+    static int32_t ids[3 * 3 * N];
     struct random random = {8};
     struct rewrite none = {.parts = 0};
-    const inlay_rotary_spec spec = scaled_spec(INLAY_ROTARY_LLAMA3, D);
+    inlay_rotary_spec spec = scaled_spec(INLAY_ROTARY_LLAMA3, D);
+    set_axes(&spec, &random, 3, 1);
     inlay_rotary *rotary = make_rotary(&spec);
     fill(&random, INLAY_F32, (unsigned char *)x, sizeof x / sizeof(float), true);
     memcpy(expected, x, sizeof x);
-    const inlay_batch batch = inlay_batch_i32(NULL, 3, N, 3);
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        ids[i] = (int32_t)random_below(&random, 200);
+    inlay_batch batch = inlay_batch_i32(NULL, 3, N, 3);
     const inlay_rotary_tensor one = inlay_rotary_in_place(INLAY_F32, expected, H, D);
     rotate(rotary, &batch, &one, 1, INLAY_ROTARY_FORWARD);
-    for (size_t threads = 1; threads <= 7; threads++) {
+    for (size_t threads = 1; threads <= 14; threads++) {
+        if (threads == 8) {
+            batch.position_ids = ids;
+            batch.position_id_type = INLAY_ID_I32;
+            memcpy(expected, x, sizeof x);
+            rotate(rotary, &batch, &one, 1, INLAY_ROTARY_FORWARD);
+        }
         static float y[3][N][H][D];
         memcpy(y, x, sizeof x);
         const inlay_executor executor = {&none, run_backwards, threads};
@@ -439,21 +525,24 @@ END_TEST
 START_TEST(arrays_that_change_during_a_call_lead_nowhere_else)
 {
     enum { N = 200, B = 2, H = 4, D = 64 };
+    static float expected[B][N][H][D];
     struct arena arena = arena_make(B * N * H * D * sizeof(float));
     unsigned char *x = arena_place(&arena, B * N * H * D * sizeof(float), AT_END, 0);
     inlay_rotary_spec spec = inlay_rotary_spec_default(D);
+    struct random random = {9};
     spec.cached_positions = 300;
+    set_axes(&spec, &random, 3, 1);
     inlay_rotary *rotary = make_rotary(&spec);
     for (int way = 0; way < 12; way++) {
         static const int values[] = {0xff, 0x7f, 1, 0};
-        int64_t starts[B + 1] = {1, 2}, offsets[B + 1] = {0, N / 2, B * N}, ids[B * N] = {0};
+        int64_t starts[B + 1] = {1, 2}, offsets[B + 1] = {0, N / 2, B * N}, ids[3][B * N] = {0};
         struct rewrite rewrite = {.bytes = sizeof starts, .value = values[way % 4]};
         inlay_batch batch = inlay_batch_i32(NULL, B, N, 0);
         size_t n = 0;
         if (way / 4 == 0)
             rewrite.arrays[n++] = starts, batch.starts = starts;
         if (way / 4 == 1)
-            rewrite.arrays[n++] = ids, batch.position_ids = ids, batch.position_id_type = INLAY_ID_I64;
+            rewrite.arrays[n++] = ids[way % 3], batch.position_ids = ids, batch.position_id_type = INLAY_ID_I64;
         inlay_rotary_tensor tensor = inlay_rotary_in_place(INLAY_F32, x, H, D);
         if (way / 4 == 2) {
             rewrite.arrays[n++] = offsets + 1; /* 0 leaves all tokens to the second sequence */
@@ -464,9 +553,13 @@ START_TEST(arrays_that_change_during_a_call_lead_nowhere_else)
             tensor.data_strides.sequence = tensor.out_strides.sequence = (size_t)N * H * D * sizeof(float);
         }
         const inlay_executor executor = {&rewrite, run_backwards, 4};
+        fill(&random, INLAY_F32, x, (size_t)B * N * H * D, true);
+        memcpy(expected, x, sizeof expected);
         EXPECT(inlay_rotate(rotary, &batch, &tensor, 1, INLAY_ROTARY_FORWARD, &executor, NULL) == INLAY_OK &&
                    rewrite.parts > 1,
                "way %d did not run in parts", way);
+        if (way / 4 == 1) /* all are invalid, and 0 again */
+            EXPECT(memcmp(x, expected, sizeof expected) == 0, "way %d: other positions than 0", way);
     }
     inlay_rotary_destroy(rotary);
     arena_free(&arena);
@@ -609,6 +702,38 @@ START_TEST(errors_of_calls)
 }
 END_TEST
 
+START_TEST(errors_of_axes)
+{
+    struct random random = {10};
+    inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
+    set_axes(&spec, &random, 3, 0);
+    inlay_rotary *rotary = make_rotary(&spec);
+    reset_call();
+    call.rotary = rotary;
+    const int64_t offsets[] = {0, 3, 4};
+    for (size_t i = 0; i < (size_t)3 * 4 * 2; i++) {
+        const bool ragged = i % 2;
+        int64_t ids[3 * 4] = {0};
+        ids[i / 2] = i / 4 % 2 ? INLAY_POSITION_LIMIT : -5;
+        call.batch.position_ids = ids;
+        call.batch.position_id_type = INLAY_ID_I64;
+        if (ragged) {
+            call.batch.offsets = offsets;
+            call.batch.length = 4;
+        }
+        const size_t token = i / 2 % 4, sequence = ragged ? token == 3 : token / 2;
+        const inlay_fault fault = expect_error(INLAY_ERROR_POSITION, "position_ids");
+        EXPECT(fault.sequence == i / 8 * 2 + sequence && fault.token == token - sequence * (ragged ? 3 : 2) &&
+                   fault.value == ids[i / 2],
+               "id %zu: sequence %zu, token %zu", i / 2, fault.sequence, fault.token);
+    }
+    /* Only the last row of position ids overlaps the queries. */
+    call.batch.position_id_type = INLAY_ID_I64;
+    EXPECT_ERROR(INLAY_ERROR_OVERLAP, "position_ids", batch.position_ids, (char *)call.data - 2 * 4 * sizeof(int64_t));
+    inlay_rotary_destroy(rotary);
+}
+END_TEST
+
 static int releases;
 
 static void *allocate_second(void *ctx, size_t bytes)
@@ -650,7 +775,19 @@ START_TEST(errors_of_specs)
     EXPECT_SPEC(INLAY_ERROR_SHAPE, dim, 0);
     EXPECT_SPEC(INLAY_ERROR_SHAPE, dim, 3);
     EXPECT_SPEC(INLAY_ERROR_SHAPE, dim, INLAY_ROTARY_MAX_DIM + 2);
-    const inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
+    EXPECT_SPEC(INLAY_ERROR_OPTION, axes, INLAY_ROTARY_MAX_AXES + 1);
+    EXPECT_SPEC(INLAY_ERROR_NULL, axes, 2);
+    inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
+    uint8_t pair_axes[DIM / 2] = {0};
+    spec.pair_axes = pair_axes;
+    for (spec.axes = 0; spec.axes <= INLAY_ROTARY_MAX_AXES; spec.axes++)
+        for (uint8_t axis = 0; axis < 6; axis++) {
+            const inlay_status wanted = axis < (spec.axes > 1 ? spec.axes : 1) ? INLAY_OK : INLAY_ERROR_OPTION;
+            pair_axes[DIM / 2 - 1] = axis;
+            EXPECT(inlay_rotary_create(&spec, NULL, &rotary) == wanted, "axis %d of %zu", axis, spec.axes);
+            inlay_rotary_destroy(rotary);
+        }
+    spec = inlay_rotary_spec_default(DIM);
     EXPECT(inlay_rotary_create(NULL, NULL, &rotary) == INLAY_ERROR_NULL && rotary == NULL, "spec");
     EXPECT(inlay_rotary_create(&spec, NULL, NULL) == INLAY_ERROR_NULL, "rotary");
     EXPECT(inlay_rotary_create(&spec, &allocator, &rotary) == INLAY_ERROR_NO_MEMORY && rotary == NULL, "no memory");
@@ -661,9 +798,9 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(argc, argv, "rotate", NULL, NULL, kernels_match_scalar_between_guard_pages,
-                     results_match_long_double, every_way_to_give_positions,
-                     caches_and_given_frequencies_change_no_bits, packed_queries_and_keys_in_place,
-                     inverse_undoes_a_rotation, parts_change_no_bits,
-                     arrays_that_change_during_a_call_lead_nowhere_else, errors_of_calls, errors_of_specs);
+    return RUN_TESTS(
+        argc, argv, "rotate", NULL, NULL, kernels_match_scalar_between_guard_pages, results_match_long_double,
+        every_way_to_give_positions, caches_and_given_frequencies_change_no_bits, packed_queries_and_keys_in_place,
+        inverse_undoes_a_rotation, parts_change_no_bits, arrays_that_change_during_a_call_lead_nowhere_else,
+        errors_of_calls, errors_of_axes, errors_of_specs);
 }
