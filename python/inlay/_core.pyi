@@ -185,6 +185,8 @@ class Rotary:
         float_angles: bool,
         cached_positions: Optional[int],
         threads: Optional[int],
+        axes: int,
+        pair_axes: Optional[bytes],
     ) -> Any: ...
     def __call__(
         self,

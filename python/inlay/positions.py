@@ -254,9 +254,12 @@ def _frequencies(dim: int, base: float, entry: Mapping[str, Any]) -> tuple[tuple
     return (*array.array("d", inv_freq)[:turning], *[0.0] * (dim // 2 - turning)), attention
 
 
-def _axes(section: Sequence[int], interleaved: bool, half: int) -> bytes:
+def _section_axes(entry: Mapping[str, Any], half: int) -> Optional[bytes]:
     """Returns the row of positions (temporal 0, height 1, width 2) of each frequency: one section after the other, or
-    interleaved until height and width run out."""
+    interleaved until height and width run out. Returns None if all have the same."""
+    section, interleaved = entry.get("mrope_section"), entry.get("mrope_interleaved") or entry.get("interleaved")
+    if section is None:
+        return None
     section = section if isinstance(section, tuple) else (section,)
     if len(section) != 3 or not all(isinstance(n, int) and n >= 0 for n in section) or sum(section) != half:
         raise ValueError(f"mrope_section is {list(section)}, not three numbers whose sum is dim / 2 = {half}")
@@ -269,12 +272,10 @@ def _axes(section: Sequence[int], interleaved: bool, half: int) -> bytes:
 def _rotary_formula(dim: int, base: float, items: tuple[tuple[str, Any], ...]) -> Any:
     """Returns the row of positions of each frequency, and a formula for the frequencies of each row."""
     entry = dict(items)
-    section = entry.get("mrope_section")
     inv_freq, attention = _frequencies(dim, base, entry)
-    axes = bytes(dim // 2)
-    if section is not None:
-        axes = _axes(section, bool(entry.get("mrope_interleaved") or entry.get("interleaved")), dim // 2)
-    own = [tuple(f for f, axis in zip(inv_freq, axes) if axis == row) for row in range(1 if section is None else 3)]
+    axes = _section_axes(entry, dim // 2)
+    rows, axes = (1, bytes(dim // 2)) if axes is None else (3, axes)
+    own = [tuple(f for f, axis in zip(inv_freq, axes) if axis == row) for row in range(rows)]
     return axes, *(
         Sinusoid(inv_freq=f, amplitude=attention, layout="split").formula(2 * len(f)) if f else None for f in own
     )
@@ -324,7 +325,24 @@ def rotary(
     return _core.rotary_rows(formula, positions, dtype, layout)
 
 
-_MAX_DIM = 1024  # INLAY_ROTARY_MAX_DIM
+_MAX_DIM, _MAX_AXES = 1024, 4  # INLAY_ROTARY_MAX_DIM, INLAY_ROTARY_MAX_AXES
+
+
+def _pair_axes(axes: Optional[int], pair_axes: Optional[Sequence[int]]) -> tuple[int, Optional[bytes]]:
+    """Returns the number of rows of position ids, and the row of each pair as bytes."""
+    if pair_axes is None:
+        if axes not in (None, 1):
+            raise ValueError(f"axes is {axes!r}, but pair_axes is None: give the axis of each pair")
+        return 1, None
+    numbers_given = [operator.index(axis) for axis in _hashable(pair_axes)]
+    for i, axis in enumerate(numbers_given):
+        if not 0 <= axis < _MAX_AXES:
+            raise ValueError(f"pair_axes[{i}] is {axis}, not in [0, {_MAX_AXES})")
+    used = max(numbers_given, default=0) + 1
+    axes = used if axes is None else operator.index(axes)
+    if not used <= axes <= _MAX_AXES:
+        raise ValueError(f"axes is {axes}, not in [{used}, {_MAX_AXES}], from the largest of pair_axes on")
+    return axes, bytes(numbers_given)
 
 
 class Rotary(_core.Rotary):
@@ -336,10 +354,15 @@ class Rotary(_core.Rotary):
     as PyTorch models do. cached_positions is the number of positions whose cosines and sines are kept in a table.
     Rotary(**rotary.spec) makes an equal one.
 
+    With mrope_section in scaling (Qwen2-VL to Qwen3.5, GLM-4V), position_ids have three rows: temporal, height and
+    width. For other models, pair_axes lists the row of each pair, and axes is the number of rows, by default the
+    largest of pair_axes plus 1.
+
     rotary(*arrays, out=None, *, start=0, starts=None, position_ids=None, offsets=None, inverse=False,
     heads_first=False) rotates 1 to 8 arrays [batch, length, heads, columns] or [length, heads, columns] of the same
     tokens. With heads_first, heads are before the length. out is an array, or a tuple with an array or None for each;
-    the array itself is rotated in place.
+    the array itself is rotated in place. position_ids broadcast to [batch, length]; with several axes, to [axes, batch,
+    length].
     """
 
     spec: dict[str, Any]
@@ -356,6 +379,8 @@ class Rotary(_core.Rotary):
         inv_freq: Optional[Sequence[float]] = None,
         attention_factor: Optional[float] = None,
         float_angles: bool = False,
+        axes: Optional[int] = None,
+        pair_axes: Optional[Sequence[int]] = None,
         cached_positions: Optional[int] = None,
         threads: Optional[int] = None,
     ) -> "Rotary":
@@ -364,8 +389,6 @@ class Rotary(_core.Rotary):
             if attention_factor is not None:
                 raise ValueError("attention_factor needs inv_freq: put that of a model into scaling")
             dim, base, items = _read(dim, base, scaling, layer_type, length)
-            if "mrope_section" in dict(items):
-                raise ValueError("scaling has mrope_section: use the tables of inlay.rotary(), or drop it for text")
         else:
             for name, value in {"base": base, "scaling": scaling, "layer_type": layer_type, "length": length}.items():
                 if value is not None:
@@ -376,11 +399,17 @@ class Rotary(_core.Rotary):
             dim = 2 * len(inv_freq) if dim is None else dim
         if not 2 <= operator.index(dim) <= _MAX_DIM or dim % 2:
             raise ValueError(f"dim is {dim}, not an even number in [2, {_MAX_DIM}]")
+        own_axes, of_pairs = _pair_axes(axes, pair_axes)
+        sections = _section_axes(dict(items), dim // 2)
+        if sections is not None:
+            if pair_axes is not None:
+                raise ValueError("pair_axes was given, but scaling has mrope_section: drop one of them")
+            own_axes, of_pairs = 3, sections
         attention = 1.0 if attention_factor is None else attention_factor
         _require("attention_factor", attention, 2**-20, 2**10)
         if dict(items).get("rope_type", "default") != "default":
             inv_freq, attention = _frequencies(dim, base, dict(items))  # the default's aren't rounded to float64
-        options = (layout, bool(float_angles), cached_positions, threads)
+        options = (layout, bool(float_angles), cached_positions, threads, own_axes, of_pairs)
         self = super().__new__(cls, dim, base or 1.0, _doubles(inv_freq), attention, *options)
         self.spec = {
             "dim": int(dim),
@@ -389,6 +418,8 @@ class Rotary(_core.Rotary):
             "attention_factor": None if inv_freq is None else float(attention),
             "layout": layout,
             "float_angles": bool(float_angles),
+            "axes": own_axes,
+            "pair_axes": None if of_pairs is None else tuple(of_pairs),
             "cached_positions": cached_positions if cached_positions is None else int(cached_positions),
             "threads": threads if threads is None else int(threads),
         }

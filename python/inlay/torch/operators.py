@@ -85,12 +85,17 @@ _TABLE_TYPES = (torch.float32, torch.float16, torch.bfloat16)
 _ID_TYPES = (torch.int64, torch.int32)
 
 
+def is_recorded() -> bool:
+    """Returns True if a compiler, a tracer or a dispatch mode records operators."""
+    return torch.compiler.is_compiling() or torch._C._is_tracing() or torch._C._len_torch_dispatch_stack() > 0
+
+
 def way_of(*tensors: Optional[Tensor]) -> int:
     """Returns what computes with these tensors: a DIRECT call; the OPERATOR if a compiler, a tracer or a dispatch mode
     records operators; TORCH for tensor subclasses, other devices, lazily negated tensors, torch.func and forward-mode
     derivatives.
     """
-    recorded = torch.compiler.is_compiling() or torch._C._is_tracing() or torch._C._len_torch_dispatch_stack() > 0
+    recorded = is_recorded()
     for tensor in tensors:
         if tensor is not None:
             kind = type(tensor)

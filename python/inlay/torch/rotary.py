@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 import inlay
 
-from .operators import OPERATOR, TAGS, TORCH, register, way_of
+from .operators import OPERATOR, TAGS, TORCH, is_recorded, register, way_of
 
 _TYPES = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -34,6 +34,19 @@ def _readable(tensor: Tensor) -> Tensor:
     """Returns a detached tensor with contiguous columns and without broadcast dimensions, by a copy if necessary."""
     tensor = tensor.detach()
     return tensor if tensor.stride(-1) == 1 and 0 not in tensor.stride() else tensor.contiguous()
+
+
+def _check_positions(at: Tensor) -> None:
+    """Raises IndexError for a position outside of [0, 2^31). Graphs and other devices check while they run."""
+    if at.is_floating_point() or at.is_complex() or at.dtype == torch.bool:
+        raise TypeError(f"position_ids has elements of {at.dtype}, expected integers")
+    while torch._C._functorch.is_functorch_wrapped_tensor(at):
+        at = torch._C._functorch.get_unwrapped(at)
+    wrong = (at < 0) | (at >= 2**31)
+    if is_recorded() or not at.is_cpu:
+        torch._assert_async(~wrong.any(), "a position is not in [0, 2147483648)")
+    elif wrong.any():
+        raise IndexError(f"position {at[wrong][0]} at {wrong.nonzero()[0].tolist()} is not in [0, 2147483648)")
 
 
 def _call(
@@ -84,8 +97,8 @@ class Rotary(nn.Module):
     """Rotates queries and keys by their positions. Its arguments are those of inlay.Rotary.
 
     Call it with 1 to 8 tensors [batch, length, heads, columns] of the same tokens, or with heads_first [batch, heads,
-    length, columns]. It returns new tensors: one, or a tuple of several. position_ids broadcast to [batch, length].
-    inverse rotates back. It has no parameters and no state.
+    length, columns]. It returns new tensors: one, or a tuple of several. position_ids broadcast to [batch, length], or
+    with several axes to [axes, batch, length]. inverse rotates back. It has no parameters and no state.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -129,17 +142,21 @@ class Rotary(nn.Module):
         spec, dim = self.spec, self.spec["dim"]
         if x.shape[-1] < dim:
             raise ValueError(f"a tensor has {x.shape[-1]} columns, and {dim} of them rotate")
-        at = position_ids
-        if at is None:
-            length = x.shape[-2 if heads_first else -3]
-            at = torch.arange(start, start + length, device=x.device)
-        elif at.dim() == 0:
-            at = at.reshape(1)
+        length = x.shape[-2 if heads_first else -3]
+        if position_ids is None:
+            if start < 0 or start + length > 2**31:
+                raise IndexError(f"positions {start} to {start + length - 1} are not in [0, 2147483648)")
+            at = torch.arange(start, start + length, device=x.device)[..., None]
+        else:
+            _check_positions(position_ids)
+            axes = [spec["axes"]] if spec["axes"] > 1 else []
+            at = position_ids.broadcast_to((*axes, *x.shape[:-3], length))
+            at = at.movedim(0, -1)[..., spec["pair_axes"]] if axes else at[..., None]
         exponents = torch.arange(0, -dim, -2, dtype=torch.float64, device=x.device) / dim
         own = spec["inv_freq"]
         inv_freq = spec["base"] ** exponents if own is None else torch.tensor(own, dtype=torch.float64, device=x.device)
         angles = torch.float32 if spec["float_angles"] else torch.float64
-        angle = (at.to(angles)[..., None] * inv_freq.to(angles)).double().unsqueeze(-3 if heads_first else -2)
+        angle = (at.to(angles) * inv_freq.to(angles)).double().unsqueeze(-3 if heads_first else -2)
         attention = 1.0 if own is None else spec["attention_factor"]
         exact = torch.float64 if x.dtype == torch.float64 else torch.float32
         cos, sin = (angle.cos() * attention).to(exact), (angle.sin() * (-attention if inverse else attention)).to(exact)

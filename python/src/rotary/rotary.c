@@ -28,18 +28,19 @@ static PyObject *rotary_call(PyObject *self, PyObject *const *args, size_t count
     return rotate_run(&rotary_of(self)->facts, args, inlay_positional(count_and_flag), names);
 }
 
-/* Rotary(dim, base, inv_freq, attention_factor, layout, float_angles, cached_positions, threads). inv_freq is null, or
-   the bytes of dim / 2 float64 numbers, which replace base. inlay.Rotary has checked the numbers. */
+/* Rotary(dim, base, inv_freq, attention_factor, layout, float_angles, cached_positions, threads, axes, pair_axes).
+   inv_freq is null, or the bytes of dim / 2 float64 numbers, which replace base. pair_axes is null or dim / 2 bytes.
+   inlay.Rotary has checked the numbers. */
 static PyObject *rotary_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(options))
 {
-    Py_ssize_t dim, bytes;
-    const char *inv_freq;
+    Py_ssize_t dim, bytes, axes, pairs;
+    const char *inv_freq, *pair_axes;
     PyObject *layout, *cached, *threads;
     int float_angles;
     size_t count = 0;
     inlay_rotary_spec spec = inlay_rotary_spec_default(0);
-    if (!PyArg_ParseTuple(args, "ndz#dOpOO", &dim, &spec.base, &inv_freq, &bytes, &spec.attention_factor, &layout,
-                          &float_angles, &cached, &threads))
+    if (!PyArg_ParseTuple(args, "ndz#dOpOOnz#", &dim, &spec.base, &inv_freq, &bytes, &spec.attention_factor, &layout,
+                          &float_angles, &cached, &threads, &axes, &pair_axes, &pairs))
         return NULL;
     uint64_t positions = spec.cached_positions;
     if (option_enum(layout, &option_rotary_layouts, &spec.layout) < 0 ||
@@ -48,7 +49,11 @@ static PyObject *rotary_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
     if (inv_freq != NULL && bytes / (Py_ssize_t)sizeof(double) != dim / 2)
         return PyErr_Format(PyExc_ValueError, "inv_freq has %zd numbers, expected dim / 2 = %zd",
                             bytes / (Py_ssize_t)sizeof(double), dim / 2);
+    if (pair_axes != NULL && pairs != dim / 2)
+        return PyErr_Format(PyExc_ValueError, "pair_axes has %zd numbers, expected dim / 2 = %zd", pairs, dim / 2);
     spec.dim = (size_t)dim;
+    spec.axes = (size_t)axes;
+    spec.pair_axes = (const uint8_t *)pair_axes;
     spec.inv_freq = (const double *)(const void *)inv_freq;
     spec.float_angles = (uint32_t)float_angles;
     spec.cached_positions = (size_t)positions;
@@ -58,7 +63,7 @@ static PyObject *rotary_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
     struct rotary *rotary = rotary_of(self);
     const inlay_status status = inlay_rotary_create(&spec, NULL, &rotary->handle);
     rotary->call = rotary_call;
-    rotary->facts = (struct rotary_facts){rotary->handle, dim, count};
+    rotary->facts = (struct rotary_facts){rotary->handle, dim, axes, count};
     if (status == INLAY_OK)
         return self;
     Py_DECREF(self);

@@ -41,8 +41,10 @@ int rotate_init(void)
 struct rotation {
     const struct rotary_facts *rotary;
     inlay_batch batch;
-    int dims;            /* of the tokens */
-    Py_ssize_t shape[2]; /* [batch, length] or [length] */
+    int dims;               /* of the tokens */
+    Py_ssize_t shape[2];    /* [batch, length] or [length] */
+    int id_dims;            /* of positions */
+    Py_ssize_t id_shape[3]; /* the shape of the tokens; of position_ids with several axes, these before it */
     int inverse, heads_first;
     struct view starts, offsets, position_ids; /* zeroed if absent */
     size_t count, viewed, opened;              /* arrays; those with a view, and those with an output */
@@ -181,8 +183,12 @@ static int read_positions(struct rotation *call, PyObject *const given[MAX_ARGUM
         option_int64(given[ARGUMENT_START], "start", &batch->start) < 0 ||
         read_starts(call, given[ARGUMENT_STARTS]) < 0)
         return -1;
+    const int rows = ids != NULL && call->rotary->axes > 1;
+    call->id_dims = rows + call->dims;
+    call->id_shape[0] = call->rotary->axes;
+    memcpy(call->id_shape + rows, call->shape, (size_t)call->dims * sizeof *call->shape);
     return ids == NULL ? 0
-                       : view_borrow_ids(&call->position_ids, ids, "position_ids", call->dims, call->shape,
+                       : view_borrow_ids(&call->position_ids, ids, "position_ids", call->id_dims, call->id_shape,
                                          &batch->position_ids, &batch->position_id_type);
 }
 
@@ -254,7 +260,13 @@ static void raise_of_call(const struct rotation *call, inlay_status status, cons
 {
     char text[ERROR_TEXT_BYTES];
     if (status_names_index(status)) {
-        fault_text(text, status, &call->batch, fault, call->dims, call->shape, false);
+        const inlay_batch *batch = &call->batch;
+        const size_t axis = fault->sequence / batch->sequences;
+        inlay_fault place = *fault; /* its sequences count through all axes */
+        place.sequence %= batch->sequences;
+        const size_t tokens = batch->offsets != NULL ? batch->length : batch->sequences * batch->length;
+        index_text(text, "position", fault->value, axis * tokens + token_at(batch->offsets, batch->length, &place),
+                   call->id_dims, call->id_shape, "[0, 2147483648)");
         PyErr_SetString(PyExc_IndexError, text);
     } else if (status == INLAY_ERROR_OVERLAP) {
         PyErr_SetString(PyExc_ValueError, "out overlaps an array: give the array itself to rotate it in place, or "

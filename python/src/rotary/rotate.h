@@ -11,7 +11,7 @@
 /* Properties of a Rotary that its calls use. */
 struct rotary_facts {
     const inlay_rotary *handle;
-    Py_ssize_t dim;
+    Py_ssize_t dim, axes;
     size_t threads; /* 0: the number set by inlay.set_num_threads() */
 };
 
