@@ -37,9 +37,11 @@ def rms_norm(x, gamma, eps):
 
 
 def rotate(x, positions, inv_freq, layout="halves", inverse=False, attention=1.0):
-    """Rotates [..., length, heads, columns] in extended precision. positions are [..., length]."""
+    """Rotates [..., length, heads, columns] in extended precision. positions are [..., length], or [..., length, pairs]."""
     x, dim = numpy.asarray(x, numpy.longdouble), 2 * len(inv_freq)
-    angle = numpy.asarray(positions, numpy.longdouble)[..., None, None] * numpy.asarray(inv_freq, numpy.longdouble)
+    positions = numpy.asarray(positions, numpy.longdouble)
+    positions = positions[..., None] if positions.ndim == x.ndim - 2 else positions
+    angle = (positions * numpy.asarray(inv_freq, numpy.longdouble))[..., None, :]
     cos, sin = attention * numpy.cos(angle), attention * numpy.sin(-angle if inverse else angle)
     halves = layout == "halves"
     first = slice(0, dim // 2) if halves else slice(0, dim, 2)

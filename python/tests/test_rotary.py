@@ -27,7 +27,9 @@ def normal(rng, *shape, dtype="float32"):
 def check(y, x, positions, inv_freq=INV_FREQ, **options):
     """Compares with extended precision. x is [..., length, heads, columns]."""
     assert y.shape == x.shape and y.dtype == x.dtype
-    expected = reference.rotate(x.astype("f8"), numpy.broadcast_to(positions, x.shape[:-2]), inv_freq, **options)
+    if numpy.ndim(positions) < x.ndim - 1:  # one for all pairs
+        positions = numpy.broadcast_to(positions, x.shape[:-2])
+    expected = reference.rotate(x.astype("f8"), positions, inv_freq, **options)
     assert numpy.abs(y.astype("f8") - expected).max(initial=0) <= TOLERANCE[x.dtype.name] * options.get("attention", 1)
     columns = 2 * len(inv_freq)
     numpy.testing.assert_array_equal(y[..., columns:], x[..., columns:])
@@ -81,6 +83,76 @@ def test_positions(rng):
     check(rotary(flat, offsets=offsets, position_ids=ids.reshape(-1)), flat, ids.reshape(-1))
     turned = rotary(flat.transpose(1, 0, 2), offsets=offsets, heads_first=True)
     numpy.testing.assert_array_equal(turned.transpose(1, 0, 2), rotary(flat, offsets=offsets))
+
+
+AXES = [
+    ({"scaling": {"mrope_section": [1, 1, 2]}}, [0, 1, 2, 2]),
+    ({"scaling": {"mrope_section": [2, 1, 1], "mrope_interleaved": True}}, [0, 1, 2, 0]),
+    ({"scaling": {"mrope_section": [4, 0, 0]}}, [0, 0, 0, 0]),
+    ({"pair_axes": [1, 0, 1, 0]}, [1, 0, 1, 0]),
+    ({"pair_axes": numpy.array([0, 2, 0, 2]), "axes": 4}, [0, 2, 0, 2]),
+    ({"pair_axes": [0, 3, 2, 1], "inv_freq": INV_FREQ, "base": None}, [0, 3, 2, 1]),
+]
+
+
+@pytest.mark.parametrize("options, pair_axes", AXES)
+@pytest.mark.parametrize("layout", ["halves", "interleaved"])
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("inverse", [False, True])
+def test_several_axes(rng, way, options, pair_axes, layout, dtype, inverse):
+    """Rows of positions that are equal, repeat, or differ; cached and computed."""
+    rotary = inlay.Rotary(**{"base": BASE, "dim": DIM, "layout": layout, "cached_positions": 9, **options})
+    axes = rotary.spec["axes"]
+    assert axes == max(len(set(pair_axes)), options.get("axes", 0), 3 if "scaling" in options else 0)
+    assert list(rotary.spec["pair_axes"]) == pair_axes and inlay.Rotary(**rotary.spec).spec == rotary.spec
+    q, k = normal(rng, BATCH, LENGTH, 3, DIM + 1, dtype=dtype), normal(rng, BATCH, LENGTH, 1, DIM, dtype=dtype)
+    ids = rng.integers(0, 12, (axes, BATCH, LENGTH))
+    ids[:, 0, 1:3], ids[0, 1], ids[-1, 1, 2:] = 4, 2**31 - 1, 7
+    given = {"layout": layout, "inverse": inverse}
+
+    def compare(y, x, positions):
+        positions = numpy.broadcast_to(positions, (axes, *x.shape[:-2]))
+        check(y, x, numpy.moveaxis(positions, 0, -1)[..., pair_axes], **given)
+
+    for dtype_of_ids in ("i8", "i4", "u8"):
+        for y, x in zip(rotary(q, k, position_ids=ids.astype(dtype_of_ids), inverse=inverse), (q, k)):
+            compare(y, x, ids)
+    turned = rotary(numpy.swapaxes(q, 1, 2), position_ids=ids, inverse=inverse, heads_first=True)
+    compare(numpy.swapaxes(turned, 1, 2), q, ids)
+    for shared in (ids[:, :1], ids[:1], ids[0], ids[0, 0], ids[..., ::-1]):
+        compare(rotary(q, position_ids=shared, inverse=inverse), q, shared)
+    compare(rotary(q[0], position_ids=ids[:, 0], inverse=inverse), q[0], ids[:, 0])
+    flat, offsets = q.reshape(-1, 3, DIM + 1), numpy.array([0, 4, 4, 10])
+    compare(rotary(flat, offsets=offsets, position_ids=ids.reshape(axes, -1), inverse=inverse), flat, ids.reshape(axes, -1))
+    plain = inlay.Rotary(**{**rotary.spec, "axes": 1, "pair_axes": None})
+    for text in ({}, {"start": 7}, {"starts": [3, 2**31 - 5]}):
+        assert rotary(q, inverse=inverse, **text).tobytes() == plain(q, inverse=inverse, **text).tobytes()
+
+
+def test_errors_of_axes(rng):
+    """Errors name the place in position_ids."""
+    rotary, ids = inlay.Rotary(DIM, pair_axes=[0, 1, 2, 2]), numpy.zeros((3, BATCH, LENGTH), "i8")
+    out = numpy.zeros_like(X)
+    for place in ((0, 0, 0), (1, 1, 3), (2, 0, 4)):
+        for value in (-7, 2**31):
+            bad = ids.copy()
+            bad[place] = value
+            text = f"position {value} at {list(place)} is not in [0, 2147483648)"
+            with pytest.raises(IndexError, match=re.escape(text)):
+                rotary(X, out=out, position_ids=bad)
+            flat = X.reshape(-1, 3, DIM)
+            text = f"position {value} at [{place[0]}, {place[1] * LENGTH + place[2]}] is not in"
+            for offsets in (None, [0, 4, 4, 10]):
+                with pytest.raises(IndexError, match=re.escape(text)):
+                    rotary(flat, out=out.reshape(flat.shape), position_ids=bad.reshape(3, -1), offsets=offsets)
+    with pytest.raises(IndexError, match=re.escape("position 2147483648 at [1, 1] is not in")):
+        rotary(X, out=out, starts=[0, 2**31 - 1])
+    for shape in ((2, BATCH, LENGTH), (3, 3, LENGTH), (3, LENGTH)):
+        with pytest.raises(ValueError, match=r"position_ids has shape .*, expected \[3, 2, 5\]"):
+            rotary(X, out=out, position_ids=numpy.zeros(shape, "i8"))
+    with pytest.raises(ValueError, match=r"position_ids has shape .*, expected \[2, 5\]"):
+        inlay.Rotary(DIM)(X, out=out, position_ids=ids)
+    assert not out.any()
 
 
 def test_frequencies(rng):
@@ -279,7 +351,15 @@ def test_errors(way, arrays, named, error, text):
         ((), {"inv_freq": [1.0], "length": 3}, ValueError, "length was given, but inv_freq has the frequencies"),
         ((), {"inv_freq": [1.0], "attention_factor": 0.0}, ValueError, "attention_factor is 0.0, not a number from"),
         ((8,), {"attention_factor": 2.0}, ValueError, "attention_factor needs inv_freq: put that of a model into scaling"),
-        ((8, 1e4, {"mrope_section": [1, 1, 2]}), {}, ValueError, "scaling has mrope_section: use the tables of"),
+        ((8, 1e4, {"mrope_section": [1, 1, 1]}), {}, ValueError, "mrope_section is [1, 1, 1], not three numbers whose sum"),
+        ((8, 1e4, {"mrope_section": [1, 1, 2]}), {"pair_axes": [0] * 4}, ValueError, "pair_axes was given, but scaling has"),
+        ((8,), {"pair_axes": [0, 1, 2]}, ValueError, "pair_axes has 3 numbers, expected dim / 2 = 4"),
+        ((8,), {"pair_axes": [0, 1, 2, 4]}, ValueError, "pair_axes[3] is 4, not in [0, 4)"),
+        ((8,), {"pair_axes": [0, -1, 2, 1]}, ValueError, "pair_axes[1] is -1, not in [0, 4)"),
+        ((8,), {"pair_axes": [0, 0.5, 2, 1]}, TypeError, ""),
+        ((8,), {"pair_axes": [0, 0, 2, 1], "axes": 2}, ValueError, "axes is 2, not in [3, 4], from the largest of"),
+        ((8,), {"pair_axes": [0, 0, 0, 1], "axes": 5}, ValueError, "axes is 5, not in [2, 4]"),
+        ((8,), {"axes": 3}, ValueError, "axes is 3, but pair_axes is None: give the axis of each pair"),
         ((8, 1e4, {"rope_type": "linear"}), {}, ValueError, "rope_type linear needs factor"),
         ((8,), {"cached_positions": -1}, ValueError, "cached_positions is -1, which is out of range"),
         ((8,), {"cached_positions": 2**62}, ValueError, ""),
@@ -330,7 +410,7 @@ def test_specs_make_equal_ones():
 def test_calls_leave_no_references(rng, way, pool):
     x, out, ids = normal(rng, BATCH, LENGTH, 3, DIM), numpy.zeros((BATCH, LENGTH, 3, DIM), "f4"), numpy.array([1, 2, 3, 4, 5])
     big, rotary = normal(rng, 400, 3, DIM), inlay.Rotary(DIM)
-    outputs = [out, None]
+    outputs, rows = [out, None], inlay.Rotary(DIM, pair_axes=[0, 1, 2, 2])
     calls = [
         lambda: rotary(x, big, position_ids=ids),
         lambda: rotary(x, x, out=(out, None), position_ids=ids),
@@ -340,6 +420,8 @@ def test_calls_leave_no_references(rng, way, pool):
         lambda: rotary(x, ids),
         lambda: rotary(big, out=big, offsets=ids),
         lambda: rotary(big, start=-1),
+        lambda: rows(x, position_ids=numpy.zeros((3, 1, LENGTH), "i8")),
+        lambda: rows(x, position_ids=numpy.full((3, 1, LENGTH), -1)),
         lambda: rotary(big),
         lambda: inlay.Rotary(DIM, threads=-1),
         lambda: inlay.Rotary(DIM, 1e4)(x),

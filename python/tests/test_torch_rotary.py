@@ -2,8 +2,10 @@
 """inlay.torch.Rotary: eager, differentiated, compiled and exported, compared with rotations in extended precision."""
 
 import copy
+import importlib
 import pickle
 import shutil
+import types
 
 import numpy
 import pytest
@@ -233,6 +235,112 @@ def test_transforms_of_functions():
         torch.testing.assert_close(forward_ad.unpack_dual(module(dual)).tangent, module(tangent))
         with pytest.raises(NotImplementedError, match="inlay::rotate has no forward-mode derivative"):
             torch.ops.inlay.rotate([dual], None, 0, module._json, False, False)
+
+
+AXES = {**OWN, "pair_axes": [0, 1, 2, 1]}
+ROWS = torch.tensor([[[1, 2, 3, 3, 3], [0, 5, 9, 9, 9]], [[1, 2, 3, 3, 4], [0, 5, 7, 8, 9]], [[1, 2, 3, 4, 4], [0, 5, 0, 1, 2]]])
+
+
+@pytest.mark.parametrize("layout", ["halves", "interleaved"])
+def test_several_axes(layout):
+    """Every way computes the same, as do gradients, compiled and exported graphs."""
+    module, given = inlay.torch.Rotary(layout=layout, **AXES), pair()
+    positions = ROWS.movedim(0, -1)[..., AXES["pair_axes"]]
+    rotated = module(*given, position_ids=ROWS)
+    for y, x in zip(rotated, given):
+        expected = reference.rotate(x.double().numpy(), positions, OWN["inv_freq"], layout=layout, attention=1.5)
+        torch.testing.assert_close(y.double(), torch.from_numpy(expected.astype("f8")), rtol=0, atol=2e-6)
+        assert torch.equal(module._reference(x, 0, ROWS, False, False), y)
+        turned = module(x.transpose(1, 2), position_ids=ROWS, heads_first=True)
+        assert torch.equal(turned.transpose(1, 2), y)
+        assert torch.equal(module._reference(x.transpose(1, 2), 0, ROWS, False, True), turned)
+        for shared in (ROWS[:, :1], ROWS[0], ROWS[0, 0], ROWS[0, 0, 0]):
+            assert torch.equal(module._reference(x, 0, shared, True, False), module(x, position_ids=shared, inverse=True))
+
+    def rotate(*tensors):
+        return module(*tensors, position_ids=ROWS)
+
+    expected = derivatives(rotate, torch.float64)
+    torch.testing.assert_close(derivatives(rotate, torch.float32), expected, rtol=1e-5, atol=2e-4)
+    for backend in BACKENDS:
+        found = torch.compile(rotate, fullgraph=True, backend=backend)(*given)
+        assert all(torch.equal(a, b) for a, b in zip(found, rotated))
+    attention, length = Attention(), torch.export.Dim("length", min=2, max=16)
+    attention.rotary = module
+    program = torch.export.export(attention, (*given, ROWS), dynamic_shapes=({1: length}, {1: length}, {2: length}))
+    shorter = (*(x[:, :4] for x in given), ROWS[..., :4])
+    assert all(torch.equal(a, b) for a, b in zip(program.module()(*shorter), attention(*shorter)))
+    torch.library.opcheck(torch.ops.inlay.rotate.default, (list(given), ROWS, 0, module._json, False, False))
+
+
+SECTIONS = [
+    ("qwen2_vl", [16, 24, 24], False, 128, "halves"),
+    ("qwen2_5_vl", [16, 24, 24], False, 128, "halves"),
+    ("qwen3_vl", [24, 20, 20], True, 128, "halves"),
+    ("qwen3_5", [11, 11, 10], True, 64, "halves"),
+    ("glm4v", [8, 12, 12], False, 64, "interleaved"),
+]
+
+
+@pytest.mark.parametrize("folder, section, interleaved, dim, layout", SECTIONS)
+def test_sections_of_transformers(folder, section, interleaved, dim, layout):
+    """Their functions choose the angles of each pair and rotate, in float64."""
+    name = f"transformers.models.{folder}.modeling_{folder}"
+    theirs = pytest.importorskip(name, reason=f"there is no {name}")
+    positions = torch.randint(5000, (3, 2, 40))
+    positions[:, :, :9] = torch.arange(9)
+    q, k = torch.randn(2, 4, 40, 128, dtype=torch.float64), torch.randn(2, 2, 40, 128, dtype=torch.float64)
+    q, k = (q, k) if dim < 128 else (q[..., :dim], k[..., :dim])
+    angles = positions[..., None] * 1e6 ** (torch.arange(0, -dim, -2, dtype=torch.float64) / dim)
+    tables, rotate = [angles.cos(), angles.sin()], theirs.apply_rotary_pos_emb if interleaved else None
+    own = [c for n, c in vars(theirs).items() if n.endswith("RotaryEmbedding") and "Vision" not in n]
+    if hasattr(own[0], "recomposition_frequencies"):  # transformers 5
+        config = types.SimpleNamespace(mrope_section=section)
+        tables = [own[0].recomposition_frequencies(config, table) for table in tables]
+        expected = theirs.apply_rotary_pos_emb(q, k, *tables)
+    elif interleaved:
+        tables = [own[0].apply_interleaved_mrope(None, table, section).repeat(1, 1, 2) for table in tables]
+        expected = theirs.apply_rotary_pos_emb(q, k, *tables)
+    else:
+        tables = [table.repeat(1, 1, 1, 2) for table in tables]
+        expected = theirs.apply_multimodal_rotary_pos_emb(q, k, *tables, section)
+    scaling = {"mrope_section": section, "mrope_interleaved": interleaved}
+    module = inlay.torch.Rotary(dim, 1e6, scaling, layout)
+    for dtype, tolerance in ((torch.float64, 1e-11), (torch.float32, 2e-6)):
+        found = module(q.to(dtype), k.to(dtype), position_ids=positions, heads_first=True)
+        for y, wanted in zip(found, expected):
+            torch.testing.assert_close(y.double(), wanted, rtol=0, atol=tolerance)
+
+
+def test_wrong_positions_without_the_operator():
+    """PyTorch rotates float64. It accepts the same positions as the operator."""
+    module, rows, x = inlay.torch.Rotary(**OWN), inlay.torch.Rotary(**AXES), pair(torch.float64)[0]
+    for start in (-1, 2**31 - 4):
+        with pytest.raises(IndexError, match=r"positions -?\d+ to \d+ are not in \[0, 2147483648\)"):
+            module(x, start=start)
+    for value in (-1, 2**31):
+        bad = IDS.clone()
+        bad[1, 2] = value
+        three = torch.stack([IDS, IDS, bad])
+        with pytest.raises(IndexError, match=rf"position {value} is not in \[0, 2147483648\)"):
+            module(x, position_ids=bad)
+        with pytest.raises(IndexError, match=f"position {value} is not in"):
+            rows(x, position_ids=three)
+        with pytest.raises(IndexError, match=f"position {value} is not in"):
+            torch.func.vmap(lambda x, ids: module(x, position_ids=ids))(x, bad)
+        with pytest.raises(IndexError, match=f"position {value} is not in"):
+            torch.func.grad(lambda x: module(x, position_ids=bad).sum())(x)  # pylint: disable=W0640
+        compiled = torch.compile(lambda x, ids: module(x, position_ids=ids), fullgraph=True, backend="aot_eager")
+        torch.testing.assert_close(compiled(x, IDS), module(x, position_ids=IDS))
+        with pytest.raises(RuntimeError, match=r"a position is not in \[0, 2147483648\)"):
+            compiled(x, bad)
+    with pytest.raises(TypeError, match="position_ids has elements of torch.float32, expected integers"):
+        module(x, position_ids=IDS.float())
+    torch.testing.assert_close(
+        torch.func.vmap(lambda x, ids: module(x, position_ids=ids))(x, IDS), module(x, position_ids=IDS)
+    )
+    on_meta = module(x.to("meta"), position_ids=IDS.to("meta"))
+    assert on_meta.is_meta and on_meta.shape == x.shape
 
 
 def test_copies_share_no_state():

@@ -40,13 +40,15 @@ def _check_positions(at: Tensor) -> None:
     """Raises IndexError for a position outside of [0, 2^31). Graphs and other devices check while they run."""
     if at.is_floating_point() or at.is_complex() or at.dtype == torch.bool:
         raise TypeError(f"position_ids has elements of {at.dtype}, expected integers")
+    if is_recorded() or not at.is_cpu:
+        at = at.long()
+        torch._assert_async(((at >= 0) & (at < 2**31)).all(), "a position is not in [0, 2147483648)")
+        return
     while torch._C._functorch.is_functorch_wrapped_tensor(at):
         at = torch._C._functorch.get_unwrapped(at)
-    wrong = (at < 0) | (at >= 2**31)
-    if is_recorded() or not at.is_cpu:
-        torch._assert_async(~wrong.any(), "a position is not in [0, 2147483648)")
-    elif wrong.any():
-        raise IndexError(f"position {at[wrong][0]} at {wrong.nonzero()[0].tolist()} is not in [0, 2147483648)")
+    for value in (int(at.min()), int(at.max())) if at.numel() else ():
+        if not 0 <= value < 2**31:
+            raise IndexError(f"position {value} is not in [0, 2147483648)")
 
 
 def _call(
@@ -151,7 +153,7 @@ class Rotary(nn.Module):
             _check_positions(position_ids)
             axes = [spec["axes"]] if spec["axes"] > 1 else []
             at = position_ids.broadcast_to((*axes, *x.shape[:-3], length))
-            at = at.movedim(0, -1)[..., spec["pair_axes"]] if axes else at[..., None]
+            at = at.movedim(0, -1)[..., list(spec["pair_axes"])] if axes else at[..., None]
         exponents = torch.arange(0, -dim, -2, dtype=torch.float64, device=x.device) / dim
         own = spec["inv_freq"]
         inv_freq = spec["base"] ** exponents if own is None else torch.tensor(own, dtype=torch.float64, device=x.device)
