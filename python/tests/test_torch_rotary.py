@@ -312,6 +312,19 @@ def test_sections_of_transformers(folder, section, interleaved, dim, layout):
             torch.testing.assert_close(y.double(), wanted, rtol=0, atol=tolerance)
 
 
+def test_sections_of_ernie():
+    """Height and width alternate. Their angles are computed in float32."""
+    name = "transformers.models.ernie4_5_vl_moe.modeling_ernie4_5_vl_moe"
+    theirs = pytest.importorskip(name, reason=f"there is no {name}")
+    parameters = {"rope_theta": 5e5, "rope_type": "default", "mrope_section": [22, 22, 20]}
+    config = types.SimpleNamespace(rope_parameters=parameters, head_dim=128, max_position_embeddings=1000)
+    positions, q = torch.randint(900, (3, 2, 40)), torch.randn(2, 4, 40, 128)
+    cos, sin = theirs.Ernie4_5_VLMoeTextRotaryEmbedding(config)(q, positions)
+    module = inlay.torch.Rotary(128, 5e5, layout="interleaved", pair_axes=[1, 2] * 22 + [0] * 20)
+    found = module(q, position_ids=positions, heads_first=True)
+    torch.testing.assert_close(found, theirs.apply_rotary_pos_emb(q, q, cos, sin)[0], rtol=0, atol=1e-3)
+
+
 def test_wrong_positions_without_the_operator():
     """PyTorch rotates float64. It accepts the same positions as the operator."""
     module, rows, x = inlay.torch.Rotary(**OWN), inlay.torch.Rotary(**AXES), pair(torch.float64)[0]
