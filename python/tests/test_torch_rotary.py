@@ -2,7 +2,6 @@
 """inlay.torch.Rotary: eager, differentiated, compiled and exported, compared with rotations in extended precision."""
 
 import copy
-import importlib
 import pickle
 import shutil
 import types
@@ -292,7 +291,7 @@ def test_sections_of_transformers(folder, section, interleaved, dim, layout):
     q, k = torch.randn(2, 4, 40, 128, dtype=torch.float64), torch.randn(2, 2, 40, 128, dtype=torch.float64)
     q, k = (q, k) if dim < 128 else (q[..., :dim], k[..., :dim])
     angles = positions[..., None] * 1e6 ** (torch.arange(0, -dim, -2, dtype=torch.float64) / dim)
-    tables, rotate = [angles.cos(), angles.sin()], theirs.apply_rotary_pos_emb if interleaved else None
+    tables = [angles.cos(), angles.sin()]
     own = [c for n, c in vars(theirs).items() if n.endswith("RotaryEmbedding") and "Vision" not in n]
     if hasattr(own[0], "recomposition_frequencies"):  # transformers 5
         config = types.SimpleNamespace(mrope_section=section)
