@@ -337,8 +337,8 @@ static void copy_axis(const inlay_rotary *rotary, size_t axis, const unsigned ch
     }
 }
 
-/* Sets the angles of n tokens with several axes. A token whose positions differ gets a row of `mixed`, with the columns
-   of each axis from the row of its position. The last axis is the first one, which has the rows of all other tokens. */
+/* Sets the angles of n tokens with several axes. A token with different positions gets a row of `mixed`: the columns of
+   each axis come from the row of its position. Axis 0 is last, since it also sets the rows of all other tokens. */
 static void mix_angles(const struct rotation *work, size_t b, size_t s, size_t token, size_t n,
                        const unsigned char **angles, unsigned char *computed, unsigned char *mixed)
 {
