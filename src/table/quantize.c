@@ -242,9 +242,8 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
         };
         kernels->embed(&tile);
         for (size_t i = 0; i < columns; i++) {
-            double x = value_at(row->from, first + i), y = value_at(back, i);
-            /* Infinities and NaN that are kept have no error. */
-            double error = x == y ? 0 : x < y ? y - x : x - y;
+            /* NaN, for infinities and NaN that are kept, isn't larger. */
+            const double error = __builtin_fabs(value_at(row->from, first + i) - value_at(back, i));
             largest = error > largest ? error : largest;
         }
     }
