@@ -213,8 +213,7 @@ static void quantize_blocks(const struct row *row)
     const struct inlay_row_format *format = &inlay_row_formats[row->type];
     const struct block_type *type = &inlay_block_types[row->type];
     for (size_t i = 0; i < row->dim >> format->log2_columns; i++)
-        type->block(row->from + (i << format->log2_columns) * sizeof(float), type->largest,
-                    row->to + i * format->block_bytes);
+        type->block(row->from + (i << format->log2_columns) * sizeof(float), type, row->to + i * format->block_bytes);
 }
 
 /* Returns the larger of `largest` and the largest error of a row, dequantized by the kernel. */

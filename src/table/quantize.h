@@ -43,6 +43,13 @@ static inline double half_value(uint16_t half)
     return (half >> 15 ? -magnitude : magnitude) * 0x1p-24;
 }
 
+/* Returns the smallest float16 >= x, for x >= 0. */
+static inline uint16_t half_at_least(double x)
+{
+    const uint16_t half = to_half(x);
+    return half_value(half) < x ? (uint16_t)(half + 1) : half;
+}
+
 /* Rounds to the nearest integer, ties to even. */
 static inline double nearest(double x)
 {
@@ -120,11 +127,27 @@ enum {
     BITS_448 = 0x43e00000,
 };
 
-/* The conversion of one block of floats to a type of ggml, and the largest magnitude that it holds. */
+enum { SUPERBLOCK = 256, PARTS = 16 }; /* columns, and parts at most, of ggml's superblocks */
+
+/* The conversion of one block of floats to a type of ggml. */
 struct block_type {
-    void (*block)(const unsigned char *from, int largest, unsigned char *block);
-    int largest; /* of the stored numbers, or of the values that they represent, by magnitude */
-    uint32_t limit;
+    void (*block)(const unsigned char *from, const struct block_type *type, unsigned char *block);
+    int largest;    /* of the stored numbers, or of the values that they represent, by magnitude */
+    uint32_t limit; /* the bits of the largest magnitude that it holds */
+    /* For inlay_search_scales(). A value is scale * number - min. Scale and min of a part are `units` units at most. */
+    unsigned char parts, units;
+    bool minima;               /* numbers, scales and mins aren't negative; otherwise there is no min */
+    const signed char *values; /* 16 ascending values of numbers; null: from 0 or -largest - 1 to largest */
 };
 
 extern const struct block_type inlay_block_types[INLAY_ELEMENT_TYPES];
+
+/* The units of a block as float16, the scale and min of each part in units, and the numbers, which count from 0. */
+struct block_scales {
+    uint16_t half, min_half;
+    int scales[PARTS], mins[PARTS];
+    unsigned char q[SUPERBLOCK];
+};
+
+/* Searches for the scales and numbers of a block with a small sum of squared errors. */
+struct block_scales inlay_search_scales(const struct block_type *type, const unsigned char *from);

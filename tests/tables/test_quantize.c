@@ -420,6 +420,43 @@ START_TEST(bytes_are_those_of_ggml)
 }
 END_TEST
 
+/* The root mean square of errors is a share of the one that ggml's quantizer has for the same numbers, without an
+   importance matrix. Half of the bias of least squares is left: values shrink by half of the relative squared error. */
+START_TEST(errors_are_smaller_than_those_of_ggml)
+{
+    enum { COUNT = 512, COLUMNS = 256, ALL = COUNT * COLUMNS };
+    static const struct {
+        inlay_element_type type;
+        double ggml, share;
+    } types[] = {
+        {INLAY_Q2_K, 0.295860, 0.8895},   {INLAY_Q3_K, 0.151227, 0.9540}, {INLAY_Q4_K, 0.071484, 0.9828},
+        {INLAY_Q5_K, 0.036201, 0.9571},   {INLAY_Q6_K, 0.017785, 0.9663}, {INLAY_IQ4_NL, 0.076046, 0.9772},
+        {INLAY_IQ4_XS, 0.076605, 0.9780},
+    };
+    static float x[ALL], got[ALL];
+    static unsigned char bytes[ALL];
+    const inlay_random_spec normal = inlay_random_spec_default(INLAY_RANDOM_NORMAL, 1);
+    ck_assert_int_eq(inlay_table_random(&normal, x, COUNT, COLUMNS, COLUMNS * sizeof x[0]), INLAY_OK);
+    const inlay_table from = inlay_table_f32(x, COUNT, COLUMNS);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        const inlay_table_storage to = inlay_table_storage_of(types[t].type, bytes, COLUMNS);
+        inlay_table view;
+        double squares = 0, shrunk = 0;
+        ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, NULL), INLAY_OK);
+        dequantize(&view, got);
+        for (size_t i = 0; i < ALL; i++) {
+            const double value = (double)x[i], error = value - (double)got[i];
+            squares += error * error;
+            shrunk += error * value;
+        }
+        const double share = sqrt(squares / ALL) / types[t].ggml;
+        EXPECT(share <= types[t].share, "type %d: %.4f of the error of ggml", (int)types[t].type, share);
+        EXPECT(fabs(shrunk / squares) < 0.65, "type %d: shrunk by %.2f of the squared error", (int)types[t].type,
+               shrunk / squares);
+    }
+}
+END_TEST
+
 /* Blocks that start with -0 have the same bytes as blocks of 0, with scale 0. */
 START_TEST(zeros_of_either_sign_have_the_same_bytes)
 {
@@ -618,6 +655,7 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "quantize", make_fixture, free_fixture, errors_are_within_their_bounds,
                      zeros_stay_zeros, bytes_by_hand, fp8_by_hand, scales_may_be_missing, zero_points_by_hand,
-                     bytes_are_those_of_ggml, zeros_of_either_sign_have_the_same_bytes, sixteen_bits_round_trip,
-                     largest_values, overlaps, arguments);
+                     bytes_are_those_of_ggml, errors_are_smaller_than_those_of_ggml,
+                     zeros_of_either_sign_have_the_same_bytes, sixteen_bits_round_trip, largest_values, overlaps,
+                     arguments);
 }

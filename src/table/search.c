@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The search for the scales of ggml's superblocks and IQ4_NL, with values scale * number - min. For given numbers, the
+ * best scale and min solve a linear least-squares problem. The search alternates between rounding to numbers and
+ * solving. Files store scales as integers times a unit of the block. For each part, the search tries several integers
+ * and rounds to numbers again, with the scale as stored. Then it solves for the unit.
+ *
+ * The smallest squared errors would shrink values, and products with similar vectors. So the error also has the square
+ * of the errors' projection on the values, which halves this bias and hardly adds to the squared errors.
+ */
+#include "table/quantize.h"
+
+enum {
+    COLUMNS = 32, /* of a part; superblocks of 16 parts have 16 */
+    STARTS = 7,   /* scales from which the search for a part's scale starts */
+    ROUNDS = 4,   /* of rounding and solving, from each start */
+    PASSES = 3,   /* over a block, each with another unit */
+};
+
+static const double max_error = 1e300;
+
+/* The values of a part of a block, their sum, and the reciprocal of the sum of their squares, or 0. */
+struct values {
+    double x[COLUMNS], sum, inverse_square;
+};
+
+/* Values are approximated by scale * number - min. */
+struct fit {
+    double scale, min;
+};
+
+/* Sums over values x, approximated by scale * u - min * w. */
+struct sums {
+    double uu, uw, ww, xu, xw;
+};
+
+/* Returns the error, less a constant. */
+static double error_of(const struct sums *sums, struct fit fit)
+{
+    return fit.scale * (fit.scale * sums->uu - 2 * (sums->xu + fit.min * sums->uw)) +
+           fit.min * (fit.min * sums->ww + 2 * sums->xw);
+}
+
+/* Returns the fit with the smallest error. With minima, scale and min aren't negative; otherwise min is 0. If all
+   numbers are equal, several fits have that error; the result has a min or a scale. */
+static struct fit solve(const struct sums *sums, bool minima)
+{
+    const double determinant = sums->uu * sums->ww - sums->uw * sums->uw, rounding = 1e-9 * sums->uu * sums->ww;
+    struct fit fit = {0, 0};
+    if (minima && determinant > rounding)
+        fit.min = (sums->uw * sums->xu - sums->uu * sums->xw) / determinant;
+    else if (minima && sums->ww > 0)
+        fit.min = -sums->xw / sums->ww;
+    fit.min = fit.min > 0 ? fit.min : 0;
+    if (sums->uu > 0)
+        fit.scale = (sums->xu + fit.min * sums->uw) / sums->uu;
+    fit.scale = minima && fit.scale < 0 ? 0 : fit.scale;
+    return fit;
+}
+
+/* Returns the index of the value nearest to x, the first one of two. Values ascend. */
+static inline unsigned nearest_of(const signed char values[16], double x)
+{
+    unsigned index = 0;
+    for (unsigned half = 8; half > 0; half /= 2)
+        index += half * (2 * x > values[index + half - 1] + values[index + half]);
+    return index;
+}
+
+/* Returns the number of columns of a part. */
+static inline size_t columns_of(const struct block_type *type)
+{
+    return type->parts == PARTS ? SUPERBLOCK / PARTS : COLUMNS;
+}
+
+/* Returns the lowest number of a type. */
+static int lowest_of(const struct block_type *type)
+{
+    return type->values != NULL ? type->values[0] : type->minima ? 0 : -type->largest - 1;
+}
+
+/* Returns the lowest scale of a part, in units. */
+static int lowest_scale_of(const struct block_type *type)
+{
+    return type->parts == 1 ? type->units : type->minima ? 0 : -type->units - 1;
+}
+
+static double reciprocal(double scale)
+{
+    return scale == 0 ? 0 : 1 / scale;
+}
+
+/* Returns the sum of n values, a power of two, in an order that compilers can vectorize. Overwrites them. */
+static double sum_of(double *x, size_t n)
+{
+    for (; n > 1; n /= 2)
+        for (size_t i = 0; i < n / 2; i++)
+            x[i] += x[i + n / 2];
+    return x[0];
+}
+
+/* Returns the values of a part, which begin at a column. */
+static struct values values_of(const struct block_type *type, const unsigned char *from, size_t first)
+{
+    struct values part = {.sum = 0};
+    double squares = 0;
+    for (size_t i = 0; i < columns_of(type); i++) {
+        part.x[i] = value_at(from, first + i);
+        part.sum += part.x[i];
+        squares += part.x[i] * part.x[i];
+    }
+    part.inverse_square = reciprocal(squares);
+    return part;
+}
+
+/* Returns the sums over a part, with the numbers that are nearest for a fit. They include the projection on x. */
+static struct sums sums_of(const struct block_type *type, const struct values *part, struct fit fit)
+{
+    const size_t n = columns_of(type);
+    const double inverse = reciprocal(fit.scale), low = lowest_of(type), high = type->largest;
+    double numbers[COLUMNS], squares[COLUMNS], products[COLUMNS];
+    if (type->values != NULL)
+        for (size_t i = 0; i < n; i++)
+            numbers[i] = type->values[nearest_of(type->values, part->x[i] * inverse)];
+    else
+        for (size_t i = 0; i < n; i++)
+            numbers[i] = clamped(nearest((part->x[i] + fit.min) * inverse), low, high);
+    for (size_t i = 0; i < n; i++) {
+        squares[i] = numbers[i] * numbers[i];
+        products[i] = numbers[i] * part->x[i];
+    }
+    const double xu = sum_of(products, n), xw = part->sum;
+    return (struct sums){
+        .uu = sum_of(squares, n) + xu * xu * part->inverse_square,
+        .uw = sum_of(numbers, n) + xu * xw * part->inverse_square,
+        .ww = (double)n + xw * xw * part->inverse_square,
+        .xu = 2 * xu,
+        .xw = 2 * xw,
+    };
+}
+
+/* Writes the numbers of a part for a fit. They count from 0. */
+static void put_numbers(const struct block_type *type, const struct values *part, struct fit fit, unsigned char *q)
+{
+    const double inverse = reciprocal(fit.scale), low = lowest_of(type), high = type->largest;
+    for (size_t i = 0; i < columns_of(type); i++) {
+        const double scaled = (part->x[i] + fit.min) * inverse;
+        q[i] = (unsigned char)(type->values != NULL ? nearest_of(type->values, scaled)
+                                                    : clamped(nearest(scaled), low, high) - low);
+    }
+}
+
+/* Returns the best scale and min of a part. Starts map the values to all numbers, or to a range that is up to 1.2
+   numbers narrower or wider. Values beyond the last number are clamped. */
+static struct fit fit_part(const struct block_type *type, const struct values *part)
+{
+    const double reach = type->minima ? type->largest : -lowest_of(type);
+    const double gap = type->values != NULL ? (type->values[15] - type->values[0]) / 15.0 : 1;
+    double least = 0, most = 0, best_error = 0;
+    struct fit best = {0, 0};
+    for (size_t i = 0; i < columns_of(type); i++) {
+        least = part->x[i] < least ? part->x[i] : least;
+        most = part->x[i] > most ? part->x[i] : most;
+    }
+    if (least == most)
+        return best;
+    for (int start = 0; start < STARTS; start++) {
+        const double beyond = 0.4 * (start - 3) * gap;
+        struct fit fit = {(-least > most ? -least : -most) / (reach + beyond), 0};
+        if (type->minima) {
+            fit.scale = (most - least) / (reach + beyond);
+            fit.min = clamped(-least - fit.scale * beyond / 2, 0, -least);
+        }
+        for (int round = 0; round < ROUNDS; round++) {
+            const struct sums sums = sums_of(type, part, fit);
+            fit = solve(&sums, type->minima);
+            const double error = error_of(&sums, fit);
+            if (error < best_error) {
+                best_error = error;
+                best = fit;
+            } else if (round > 0) {
+                break;
+            }
+        }
+    }
+    return best;
+}
+
+/* The scale and min of a part in units, and the sums and the error with them. */
+struct part {
+    int scale, min;
+    struct sums sums;
+    double error;
+};
+
+/* Returns the best scale and min in units near those of a fit. */
+static struct part part_in_units(const struct block_type *type, const struct values *values, struct fit wanted,
+                                 struct fit unit)
+{
+    const int least = lowest_scale_of(type), most = type->units;
+    const int middle = (int)clamped(nearest(wanted.scale * reciprocal(unit.scale)), least, most);
+    const int near = type->minima ? 2 : 1; /* rounding the min moves the best scale */
+    struct part best = {.error = max_error};
+    for (int scale = middle - near; scale <= middle + near; scale++) {
+        if (scale < least || scale > most)
+            continue;
+        struct part part = {.scale = scale};
+        struct fit fit = {scale * unit.scale, wanted.min};
+        part.sums = sums_of(type, values, fit);
+        if (type->minima) {
+            const double min = (fit.scale * part.sums.uw - part.sums.xw) / part.sums.ww;
+            part.min = (int)clamped(nearest(min * reciprocal(unit.min)), 0, most);
+            fit.min = part.min * unit.min;
+            part.sums = sums_of(type, values, fit);
+        }
+        part.error = error_of(&part.sums, fit);
+        best = part.error < best.error ? part : best;
+    }
+    return best;
+}
+
+/* Rounds a unit to float16, away from 0, so no scale needs more units than there are. */
+static double half_unit(double x)
+{
+    const double largest = 65504, half = half_value(half_at_least(clamped(x < 0 ? -x : x, 0, largest)));
+    return x < 0 ? -half : half;
+}
+
+static struct fit half_units(struct fit fit)
+{
+    return (struct fit){half_unit(fit.scale), half_unit(fit.min)};
+}
+
+/* Returns the units that make the extreme scale and min of all parts extreme integers. */
+static struct fit first_units(const struct block_type *type, const struct fit *fits)
+{
+    const int lowest = lowest_scale_of(type);
+    double scale = 0, min = 0;
+    for (size_t j = 0; j < type->parts; j++) {
+        const double x = fits[j].scale;
+        scale = (x < 0 ? -x : x) > (scale < 0 ? -scale : scale) ? x : scale;
+        min = fits[j].min > min ? fits[j].min : min;
+    }
+    return half_units((struct fit){scale == 0 ? 0 : scale / (lowest < 0 ? lowest : type->units), min / type->units});
+}
+
+struct block_scales inlay_search_scales(const struct block_type *type, const unsigned char *from)
+{
+    const size_t n = columns_of(type);
+    struct values values[PARTS];
+    struct fit fits[PARTS], best = {0, 0};
+    struct block_scales found = {0};
+    double best_error = max_error;
+    for (size_t j = 0; j < type->parts; j++) {
+        values[j] = values_of(type, from, j * n);
+        fits[j] = fit_part(type, &values[j]);
+    }
+    struct fit unit = first_units(type, fits);
+    for (int pass = 0; pass < PASSES; pass++) {
+        struct part parts[PARTS];
+        struct sums sums = {0, 0, 0, 0, 0};
+        double error = 0;
+        for (size_t j = 0; j < type->parts; j++) {
+            const struct part part = parts[j] = part_in_units(type, &values[j], fits[j], unit);
+            error += part.error;
+            sums.uu += part.scale * part.scale * part.sums.uu;
+            sums.uw += part.scale * part.min * part.sums.uw;
+            sums.ww += part.min * part.min * part.sums.ww;
+            sums.xu += part.scale * part.sums.xu;
+            sums.xw += part.min * part.sums.xw;
+        }
+        if (error < best_error) {
+            best_error = error;
+            best = unit;
+            for (size_t j = 0; j < type->parts; j++) {
+                found.scales[j] = parts[j].scale;
+                found.mins[j] = parts[j].min;
+            }
+        }
+        unit = half_units(solve(&sums, type->minima));
+    }
+    found.half = to_half(best.scale);
+    found.min_half = to_half(best.min);
+    for (size_t j = 0; j < type->parts; j++)
+        put_numbers(type, &values[j], (struct fit){found.scales[j] * best.scale, found.mins[j] * best.min},
+                    found.q + j * n);
+    return found;
+}
