@@ -145,6 +145,9 @@ ggml() {
     count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" bits 20
     count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" rules
     count $sanitized/tests/ggml/test_ggml "$PWD/$sanitized/ggml/libggml-inlay.so" reload 100
+    say "errors of inlay convert and of ggml's quantizers"
+    build build-ggml tools/inlay || return 1
+    count "$llama/python/bin/python" tests/ggml/quantizers.py "$llama_source/build/bin" build-ggml/tools/inlay
     say "texts of two models"
     count compare_texts "$backend"
     if [ "${1:-}" = --times ]; then
