@@ -133,14 +133,29 @@ def draw_recipes(source, drawn, theme):
     head, rows = table_of(page, "## How far from the exact formula")
     positions = [int(cell.replace(",", "")) for cell in head[1:]]
     chosen = [row for row in rows if any(f"`{name}`" in row[0] for name in ("torch-exp", "torch-div", "numpy-fp64"))]
-    with picture(drawn, "recipes", theme, 3.6 + 0.2 * len(chosen)) as (axes, _):
-        for (name, *cells), (color, marker) in zip(chosen, SERIES):
-            known = [(position, float(cell)) for position, cell in zip(positions, cells) if float(cell) > 0]
-            axes.plot(*zip(*known), color=color, marker=marker, label=name.replace("`", ""))
+    errors = {name.replace("`", ""): list(zip(positions, map(float, cells))) for name, *cells in chosen}
+    draw_errors(drawn, "recipes", theme, errors, "largest difference from the exact entry")
+
+
+def draw_drift(source, drawn, theme):
+    """Draws the errors of angles from the output of the last `inlay table --drift` on the page."""
+    page = (source / "docs/rotary.md").read_text(encoding="utf-8")
+    output = page[page.rindex(" --drift\n") :].partition("```")[0]
+    errors = {}
+    for position, name, _, angle in (re.split(r" {2,}", line) for line in output.splitlines()[2:]):
+        errors.setdefault(name, []).append((int(position), float(angle)))
+    draw_errors(drawn, "drift", theme, errors, "largest error of an angle")
+
+
+def draw_errors(drawn, name, theme, errors, what):
+    """Draws lines of (position, error) by name."""
+    with picture(drawn, name, theme, 3.6 + 0.2 * len(errors)) as (axes, _):
+        for (label, points), (color, marker) in zip(errors.items(), SERIES):
+            axes.plot(*zip(*(point for point in points if point[1] > 0)), color=color, marker=marker, label=label)
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.set_xlabel("position")
-        axes.set_ylabel("largest difference from the exact entry")
+        axes.set_ylabel(what)
         axes.grid(linewidth=0.7)
         legend(axes)
 
@@ -176,5 +191,6 @@ def draw_all(source):
         draw_tokens(drawn, theme, runs)
         draw_types(drawn, theme, runs)
         draw_recipes(source, drawn, theme)
+        draw_drift(source, drawn, theme)
         draw_peers(source, drawn, theme)
     return drawn

@@ -395,6 +395,60 @@ def test_rope(directory):
     check_error(wrong, 1, "two factors", "--long-factors '1,2' has 2 numbers, but --dim 16 needs 8")
 
 
+# ---- Drift ---------------------------------------------------------------------------------------------------------
+
+
+def drift_lines(position, frequencies, base):
+    """Returns the errors by name, from the operations of each framework."""
+    pairs = len(frequencies)
+    powers = [f32(base ** f32(i / pairs)) for i in range(pairs)]
+    chain = [f32(position)]
+    for _ in range(1, pairs):
+        chain.append(f32(chain[-1] * f32(base ** f32(-1 / pairs))))
+    angles = {
+        "inlay": [position * w for w in frequencies],
+        "inlay --float-angles": [f32(f32(position) * f32(w)) for w in frequencies],
+        "transformers": [f32(f32(position) * f32(1 / power)) for power in powers],
+        "ggml": chain,
+    }
+    lines = {}
+    for name, got in angles.items():
+        entry = angle = 0
+        for a, w in zip(got, frequencies):
+            c, s, right_c, right_s = f32(math.cos(a)), f32(math.sin(a)), math.cos(position * w), math.sin(position * w)
+            entry = max(entry, abs(c - right_c), abs(s - right_s))
+            angle = max(angle, abs(math.atan2(s * right_c - c * right_s, c * right_c + s * right_s)))
+        lines[name] = f"{entry:.1e}", f"{angle:.1e}"
+    return lines
+
+
+def test_drift():
+    base = ("table", "--rope", "default", "--dim", "16", "--base", "70000")
+    printed = run(*base, "--print-frequencies").stdout.decode()
+    frequencies = [float(line) for line in printed.splitlines() if line[0] != "#"]
+    lists = ("3,0.5,70001,12345678", [3, 0.5, 70001, 12345678]), ("16777214:16777216", [2**24 - 2, 2**24 - 1])
+    for text, positions in lists:
+        result = run(*base, "--positions", text, "--drift")
+        got = [line.rstrip() for line in result.stdout.decode().splitlines()[1:]]
+        expect = []
+        for position in positions:
+            for name, errors in drift_lines(position, frequencies, 70000.0).items():
+                expect.append(f"{position:<8.10g}  {name:20}  {errors[0]:>8}  {errors[1]:>8}")
+        check(got == expect, f"--drift at {text}", f"{got} expected {expect}")
+    drift = (*base, "--positions", "3:4", "--drift")
+    for args, *needles in (
+        ((*drift, "--positions", "0:16777217"), "0 <= A < B <= 16777216"),
+        ((*drift, "--positions", "5,16777216"), "number 2, 16777216, must be from"),
+        ((*drift, "--rope", "linear", "--factor", "2"), "--drift has no effect on --rope linear"),
+        (("table", "--dim", "4", "--positions", "0:1", "--drift"), "--drift has no effect without --rope"),
+        *(((*drift, *option), f"drop {option[0]}") for option in (
+            ("--float-angles",), ("--rope-layout", "pairs"), ("--dtype", "float16"), ("--out", "x"), ("--plot", "x"),
+            ("--threads", "2"))),
+        ((*base, "--drift", "--print-frequencies"), "drop --print-frequencies"),
+    ):
+        check_error(run(*args), 2, f"usage: {args}", *needles)
+
+
 # ---- Comparisons ---------------------------------------------------------------------------------------------------
 
 
@@ -506,4 +560,5 @@ def run_all(directory):
     test_frequencies(directory)
     test_types()
     test_rope(directory)
+    test_drift()
     test_compare()

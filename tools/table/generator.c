@@ -16,16 +16,19 @@
    L2. */
 enum { CHUNK_BYTES = 1 << 18 };
 
+/* The limit of positions with --drift: float32 holds all integers up to here, and measuring in double adds less than
+   2e-9. */
+#define EXACT_IN_FLOAT (INT64_C(1) << 24)
+
 /* ---- Inputs ----------------------------------------------------------------------------------------------------- */
 
-static int read_range(const char *text, const char *colon, struct generator *g)
+static int read_range(const char *text, const char *colon, int64_t limit, struct generator *g)
 {
     int64_t end;
     if (!number_int64(text, (size_t)(colon - text), &g->first) || !number_int64(colon + 1, strlen(colon + 1), &end))
         return misused("--positions %s must be A:B, two integers", shown(text));
-    if (g->first < 0 || g->first >= end || end > INLAY_POSITION_LIMIT)
-        return misused("--positions %s is not a range of positions: 0 <= A < B <= %" PRId64, shown(text),
-                       INLAY_POSITION_LIMIT);
+    if (g->first < 0 || g->first >= end || end > limit)
+        return misused("--positions %s is not a range of positions: 0 <= A < B <= %" PRId64, shown(text), limit);
     g->is_range = true;
     g->n = (size_t)(end - g->first);
     return DONE;
@@ -34,14 +37,17 @@ static int read_range(const char *text, const char *colon, struct generator *g)
 static int read_positions(const struct table_options *options, struct generator *g)
 {
     const char *text = options->positions, *colon = strchr(text, ':');
-    const double max = nextafter((double)INLAY_POSITION_LIMIT, 0);
+    const int64_t limit = options->drift ? EXACT_IN_FLOAT : INLAY_POSITION_LIMIT;
+    const double max = nextafter((double)limit, 0);
     if (colon != NULL && text[0] != '@')
-        return read_range(text, colon, g);
+        return read_range(text, colon, limit, g);
     if (text[0] == '\0')
         return misused("--positions '' must be A:B, numbers X,Y,... or a file, @FILE");
     TRY(numbers_read("--positions", text, -max, max, &g->list));
     g->n = g->list.n;
-    return options->rope ? misused("--rope makes tables of consecutive positions: give --positions as A:B") : DONE;
+    return options->rope && !options->drift
+               ? misused("--rope makes tables of consecutive positions: give --positions as A:B")
+               : DONE;
 }
 
 /* Reads a list with one number per frequency of the table, if the option was given. */

@@ -19,6 +19,7 @@ struct table_options {
     inlay_sinusoid_spec other; /**< the table to compare with (--compare) */
     bool compare;
     bool print_frequencies;
+    bool drift;
 
     bool rope;                /**< make a rotary table */
     inlay_rotary_spec rotary; /**< without the factors of LongRoPE */

@@ -12,6 +12,7 @@
 #include "pictures/plot.h"
 #include "table/compare.h"
 #include "table/describe.h"
+#include "table/drift.h"
 #include "table/generator.h"
 #include "table/options.h"
 #include "text/message.h"
@@ -121,6 +122,8 @@ static int run(struct production *p)
     TRY(generator_read(options, g));
     if (options->print_frequencies)
         return print_frequencies(g);
+    if (options->drift)
+        return drift_print(g);
     /* Open outputs after all inputs are read, but before the work, to report unwritable outputs early. */
     p->outputs.force = options->force;
     TRY(plot_check(options->plot));
