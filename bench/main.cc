@@ -229,6 +229,8 @@ static Choice take_choice(int &argc, char **argv)
 {
     static constexpr std::size_t random_count = 16;
     Choice choice;
+    const std::vector<Shape> heads = rotating_shapes();
+    choice.shapes.insert(choice.shapes.end(), heads.begin(), heads.end());
     choice.filtered = !benchmark::GetBenchmarkFilter().empty();
     if (choice.filtered)
         for (const std::vector<Shape> &more : {small_shapes(), hashed_shapes(), strategic_shapes(), cold_shapes()})

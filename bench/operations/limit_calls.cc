@@ -140,7 +140,7 @@ static void copy(const Fixture &f, float *out, const inlay_executor *executor)
 
 static void rewrite(const Fixture &f, float *out, const inlay_executor *)
 {
-    limit_loops().scale(out, f.rows * f.shape.dim, -1);
+    limit_loops().scale(out, f.rows * f.row_bytes / sizeof(float), -1); // any bits change, if not floats
 }
 
 static void rewrite_nt(const Fixture &f, float *out, const inlay_executor *)
@@ -189,7 +189,7 @@ void add_plain_limits(std::vector<Operation> &all)
     // Token rows, each with its own position row.
     add_limits(all, "two_rows", decoding, 0, 2, all_modes(),
                [](const Fixture &f) { return visited_rows(f, f.separate); });
-    all.push_back({Role::limit, "rewrite", prompts, 0, 2, {}, {}, reuse(rewrite)});
+    all.push_back({Role::limit, "rewrite", prompts | rotating, 0, 2, {}, {}, reuse(rewrite)});
     all.push_back({Role::limit, "rewrite_nt", prompts, 0, 2, {}, {}, if_nt(rewrite_nt)});
     add_limits(all, "rewrite_positions", prompts, 0, 2, all_modes(), output_streams);
     all.push_back({Role::limit, "rewrite_positions_runs", prompts, 0, 2, {}, {}, reuse(rewrite_runs)});

@@ -77,10 +77,15 @@ static void add_positions(const Fixture &f, float *out, const inlay_executor *ex
 }
 
 // In place, again and again: rotations keep the size of values.
-static void rotate(const Fixture &f, float *out, const inlay_executor *executor)
+template <Fixture::Rotary rotary> static void rotate(const Fixture &f, float *out, const inlay_executor *executor)
 {
-    const inlay_rotary_tensor heads = inlay_rotary_in_place(INLAY_F32, out, f.shape.dim / head_columns, head_columns);
-    require(inlay_rotate(f.rotary, &f.batch, &heads, 1, INLAY_ROTARY_FORWARD, executor, nullptr));
+    auto *const keys = reinterpret_cast<unsigned char *>(out) + query_heads * f.shape.columns * out_bytes(f.shape);
+    inlay_rotary_tensor tensors[] = {inlay_rotary_in_place(f.shape.out_type, out, query_heads, f.shape.columns),
+                                     inlay_rotary_in_place(f.shape.out_type, keys, key_heads, f.shape.columns)};
+    for (inlay_rotary_tensor &tensor : tensors)
+        tensor.data_strides.token = tensor.out_strides.token = f.row_bytes;
+    require(
+        inlay_rotate(f.rotary[rotary], &f.batch, tensors, std::size(tensors), INLAY_ROTARY_FORWARD, executor, nullptr));
 }
 
 static void sinusoid(const Fixture &f, float *out, const inlay_executor *executor)
@@ -132,7 +137,9 @@ static void add_plain_operations(std::vector<Operation> &all)
         {Role::kernel, "gather", prompts | decoding, same_stores, 2, copies, {}, reuse(gather)},
         {Role::kernel, "scale", prompts, 0, 2, rewrites, {}, reuse(scale)},
         {Role::kernel, "add_positions", prompts, 0, 2, rewrites, positions, reuse(add_positions)},
-        {Role::kernel, "rotate", prompts, 0, 2, {"rewrite"}, {}, reuse(rotate)},
+        {Role::kernel, "rotate", rotating, 0, 2, {"rewrite"}, {}, reuse(rotate<Fixture::halves>)},
+        {Role::kernel, "rotate_interleaved", rotating, 0, 2, {"rewrite"}, {}, reuse(rotate<Fixture::interleaved>)},
+        {Role::kernel, "rotate_computed", rotating, 0, 2, {"rewrite"}, {}, reuse(rotate<Fixture::computed>)},
         {Role::kernel, "sinusoid", tables, computes | parallel, 1, fills, {}, reuse(sinusoid)},
     };
     all.insert(all.end(), others);
@@ -200,5 +207,5 @@ std::int64_t bytes_moved(const Operation &operation, const Shape &shape)
         const std::size_t rows = shape.seq * shape.columns;
         return static_cast<std::int64_t>(operation.passes * rows * (read + shape.dim * out_bytes(shape)));
     }
-    return static_cast<std::int64_t>(operation.passes * shape.batch * shape.seq * shape.dim * sizeof(float));
+    return static_cast<std::int64_t>(operation.passes * shape.batch * shape.seq * shape.dim * out_bytes(shape));
 }

@@ -60,7 +60,7 @@ void Fixture::renew_layer(const std::string &name, const Change &change) const
 }
 
 Fixture::Fixture(const Shape &of)
-    : shape(of), rows(of.batch * of.seq), row_bytes(of.dim * sizeof(float)), scale(inlay_sqrt_dim(of.dim))
+    : shape(of), rows(of.batch * of.seq), row_bytes(of.dim * out_bytes(of)), scale(inlay_sqrt_dim(of.dim))
 {
     if (shape.series == small) {
         prepare_small();
@@ -76,9 +76,9 @@ Fixture::Fixture(const Shape &of)
         return;
     const inlay_sinusoid_spec spec = inlay_sinusoid_spec_default(shape.dim);
     require(inlay_sinusoid_create(&spec, &pages_allocator, &sinusoid));
-    const inlay_rotary_spec heads = inlay_rotary_spec_default(head_columns);
-    require(inlay_rotary_create(&heads, &pages_allocator, &rotary));
-    if (shape.series != tables)
+    if (shape.series == rotating)
+        prepare_rotating();
+    else if (shape.series != tables)
         prepare_tokens();
 }
 
@@ -119,6 +119,18 @@ void Fixture::prepare_tokens()
     if (shape.series == compact)
         for (int type = INLAY_F16; type < INLAY_ELEMENT_TYPES; type++)
             prepare_quantized(static_cast<inlay_element_type>(type));
+}
+
+void Fixture::prepare_rotating()
+{
+    batch = inlay_batch_i32(nullptr, shape.batch, shape.seq, 0);
+    require(inlay_sinusoid_rows(sinusoid, 1, rows, shape.out_type, out, row_bytes, nullptr)); // any heads
+    for (int i = 0; i < rotaries; i++) {
+        inlay_rotary_spec spec = inlay_rotary_spec_default(shape.columns);
+        spec.layout = i == interleaved ? INLAY_ROTARY_INTERLEAVED : INLAY_ROTARY_HALVES;
+        spec.cached_positions = i == computed ? 0 : shape.seq;
+        require(inlay_rotary_create(&spec, &pages_allocator, &rotary[i]));
+    }
 }
 
 void Fixture::prepare_encoding(std::vector<std::int32_t> &made)
@@ -188,7 +200,8 @@ Fixture::~Fixture()
 {
     layers_.clear(); // before the objects they use
     inlay_sinusoid_destroy(sinusoid);
-    inlay_rotary_destroy(rotary);
+    for (inlay_rotary *each : rotary)
+        inlay_rotary_destroy(each);
 }
 
 // 2 GiB, or a third of memory if the machine has less than 6 GiB.

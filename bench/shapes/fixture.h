@@ -44,8 +44,6 @@ constexpr std::int32_t padding_id = 1, first_position = 2; // of an encoder, as 
 
 struct Fixture;
 
-static constexpr std::size_t head_columns = 64; // which divides the dims of prompts
-
 // Changes the spec of the default layer.
 using Change = std::function<void(const Fixture &fixture, inlay_layer_spec &spec)>;
 
@@ -62,7 +60,10 @@ struct Fixture {
 
     float *out{};               // [rows, dim]
     inlay_sinusoid *sinusoid{}; // base 10000, interleaved
-    inlay_rotary *rotary{};     // of heads of head_columns
+
+    // Of the series `rotating`: handles for heads of shape.columns, the last one without cached positions.
+    enum Rotary { halves, interleaved, computed, rotaries };
+    inlay_rotary *rotary[rotaries]{};
 
     // Null or empty if the shape has no tokens.
     const float *table{};           // [vocab, dim]
@@ -108,6 +109,7 @@ struct Fixture {
     void take_ids(const std::vector<std::int32_t> &made, PageSize size);
     void prepare_tokens();
     void prepare_visits();
+    void prepare_rotating();
     void prepare_encoding(std::vector<std::int32_t> &made);
     void prepare_small();
     void prepare_quantized(inlay_element_type type);

@@ -74,6 +74,19 @@ std::vector<Shape> cold_shapes()
     return made;
 }
 
+std::vector<Shape> rotating_shapes()
+{
+    static constexpr struct {
+        std::size_t tokens, columns;
+    } calls[] = {{1, 128}, {16, 128}, {64, 128}, {512, 128}, {4096, 128}, {512, 64}, {512, 80}, {512, 96}, {512, 256}};
+    std::vector<Shape> made;
+    for (const inlay_element_type type : {INLAY_F32, INLAY_BF16, INLAY_F16})
+        for (const auto &[tokens, columns] : calls)
+            made.push_back({rotating, 1, tokens, (query_heads + key_heads) * columns, 0, 0, one_thread, huge_pages,
+                            columns, type, type});
+    return made;
+}
+
 // The range of random shapes in a class. Outputs stay below 256 MiB, so a call takes tens of milliseconds.
 struct Bounds {
     double min_batch, max_batch;
@@ -147,10 +160,10 @@ static std::string page_name(const Shape &shape)
     return shape.pages == small_pages ? "_4k" : "_2m";
 }
 
-// Returns the types of table and output, e.g. "_fp8_bf16".
+// Returns the types of table and output, e.g. "_fp8_bf16", or their common type.
 static std::string row_types(const Shape &shape)
 {
-    std::string out = shape.out_type == INLAY_F32 ? "_f32" : "_bf16";
+    const std::string out = shape.out_type == INLAY_F32 ? "_f32" : shape.out_type == INLAY_F16 ? "_f16" : "_bf16";
     if (shape.type == shape.out_type)
         return out;
     return (shape.type == INLAY_E4M3 ? "_fp8" : "_fp8_scaled") + out;
@@ -164,6 +177,8 @@ std::string shape_name(const Shape &shape)
     if (shape.series & (small | cold | warm))
         return "n" + std::to_string(shape.seq) + "_w" + std::to_string(shape.dim * sizeof(float)) +
                (shape.series == small ? page_name(shape) : "");
+    if (shape.series == rotating)
+        return "n" + std::to_string(shape.seq) + "_h" + std::to_string(shape.columns) + row_types(shape);
     if (shape.series == hashed)
         return "n" + std::to_string(shape.seq) + "_k" + std::to_string(shape.columns) + dim + row_types(shape) +
                page_name(shape);

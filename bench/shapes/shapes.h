@@ -29,6 +29,7 @@ enum Series : unsigned {
     cold = 1024,     // random rows of a file on disk
     warm = 2048,     // the same file in memory
     encoding = 4096, // tokens of BERT-like encoders: learned positions, segments, norms
+    rotating = 8192, // heads of queries and keys, without a table
 };
 
 enum Threads : bool { one_thread = false, more_threads = true }; // also measured on 2, and on all cores
@@ -42,7 +43,8 @@ struct Shape {
     std::size_t offset = 0; // bytes past a page where the table and the output start
     Threads threads = one_thread;
     PageSize pages = huge_pages;
-    // For `hashed` shapes: rows per token, and the types of the table and of the output.
+    // For `hashed` shapes: rows per token, and the types of the table and of the output. For `rotating` shapes: columns
+    // of a head, and the type of heads.
     std::size_t columns = 0;
     inlay_element_type type = INLAY_F32;
     inlay_element_type out_type = INLAY_F32;
@@ -151,6 +153,10 @@ constexpr std::size_t cold_widths[] = {160, 264, 2048};
 
 // Returns the shapes of the series `hashed`.
 std::vector<Shape> hashed_shapes();
+
+// Returns the shapes of the series `rotating`: as many tokens as a step of decoding or a prompt has, then other heads.
+std::vector<Shape> rotating_shapes();
+constexpr std::size_t query_heads = 32, key_heads = 8;
 
 // The classes of random shapes. summary.cc has their targets.
 enum class RandomClass { batch, one_sequence, in_cache };
