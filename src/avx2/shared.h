@@ -100,6 +100,12 @@ VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
     *(half_in_memory *)to = vec_halves(x);
 }
 
+/* Rounds floats to float16 and stores them. */
+VEC_INLINE void vec_store_f16(unsigned char *to, vec x)
+{
+    *(half_in_memory *)to = (half_register)WIDE(cvtps_ph)(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
 /* Loads VEC_DOUBLES unsigned 32-bit integers into 64-bit lanes. */
 VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
 {
@@ -110,6 +116,12 @@ VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
 VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
 {
     return (vec_half_bits)WIDE(cvtepi8_epi16)(half_load(from));
+}
+
+/* Returns (a + b + 1) / 2 of unsigned 16-bit lanes. */
+VEC_INLINE vec_half_bits vec_half_bits_average(vec_half_bits a, vec_half_bits b)
+{
+    return (vec_half_bits)WIDE(avg_epu16)((whole_register)a, (whole_register)b);
 }
 
 /* Returns the minimum of unsigned 16-bit lanes. */

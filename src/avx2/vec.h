@@ -64,6 +64,23 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){_mm256_permute2f128_ps(low, high, 0x20), _mm256_permute2f128_ps(low, high, 0x31)};
 }
 
+/* Returns a0 a2 ... b0 b2 ..., then a1 a3 ... b1 b3 ... */
+VEC_INLINE struct vec_two vec_deinterleave(vec a, vec b)
+{
+    const __m256d even = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88));
+    const __m256d odd = _mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xdd));
+    return (struct vec_two){_mm256_castpd_ps(_mm256_permute4x64_pd(even, 0xd8)),
+                            _mm256_castpd_ps(_mm256_permute4x64_pd(odd, 0xd8))};
+}
+
+/* Returns the halves of lanes as a0 b0 a1 b1 ...: the lower halves, then the upper halves. */
+VEC_INLINE struct vec_half_bits_two vec_zip_halves(vec a, vec b)
+{
+    const __m256i x = _mm256_castps_si256(a), y = _mm256_castps_si256(b);
+    return (struct vec_half_bits_two){(vec_half_bits)_mm256_blend_epi16(x, _mm256_slli_epi32(y, 16), 0xaa),
+                                      (vec_half_bits)_mm256_blend_epi16(_mm256_srli_epi32(x, 16), y, 0xaa)};
+}
+
 /* Returns lanes of b where the top bit of `by` is set, else lanes of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {

@@ -77,6 +77,25 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){_mm512_permutex2var_ps(a, low, b), _mm512_permutex2var_ps(a, high, b)};
 }
 
+/* Returns a0 a2 ... b0 b2 ..., then a1 a3 ... b1 b3 ... */
+VEC_INLINE struct vec_two vec_deinterleave(vec a, vec b)
+{
+    const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return (struct vec_two){_mm512_permutex2var_ps(a, even, b), _mm512_permutex2var_ps(a, odd, b)};
+}
+
+/* Returns the halves of lanes as a0 b0 a1 b1 ...: the lower halves, then the upper halves. */
+VEC_INLINE struct vec_half_bits_two vec_zip_halves(vec a, vec b)
+{
+    static const uint16_t lower[32] = {0,  32, 2,  34, 4,  36, 6,  38, 8,  40, 10, 42, 12, 44, 14, 46,
+                                       16, 48, 18, 50, 20, 52, 22, 54, 24, 56, 26, 58, 28, 60, 30, 62};
+    const __m512i low = _mm512_loadu_si512(lower), high = _mm512_add_epi16(low, _mm512_set1_epi16(1));
+    const __m512i x = _mm512_castps_si512(a), y = _mm512_castps_si512(b);
+    return (struct vec_half_bits_two){(vec_half_bits)_mm512_permutex2var_epi16(x, low, y),
+                                      (vec_half_bits)_mm512_permutex2var_epi16(x, high, y)};
+}
+
 /* Returns lanes of b where the top bit of `by` is set, else lanes of a. */
 VEC_INLINE vec_double vec_double_select(vec_double_bits by, vec_double a, vec_double b)
 {

@@ -86,6 +86,19 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){vzip1q_f32(a, b), vzip2q_f32(a, b)};
 }
 
+/* Returns a0 a2 ... b0 b2 ..., then a1 a3 ... b1 b3 ... */
+VEC_INLINE struct vec_two vec_deinterleave(vec a, vec b)
+{
+    return (struct vec_two){vuzp1q_f32(a, b), vuzp2q_f32(a, b)};
+}
+
+/* Returns the halves of lanes as a0 b0 a1 b1 ...: the lower halves, then the upper halves. */
+VEC_INLINE struct vec_half_bits_two vec_zip_halves(vec a, vec b)
+{
+    const uint16x8_t x = vreinterpretq_u16_f32(a), y = vreinterpretq_u16_f32(b);
+    return (struct vec_half_bits_two){vtrn1q_u16(x, y), vtrn2q_u16(x, y)};
+}
+
 /* Swaps lanes 2i and 2i + 1. */
 VEC_INLINE vec vec_swap_neighbors(vec x)
 {
@@ -146,6 +159,12 @@ VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
     vst1_u8(to, vreinterpret_u8_u16(vmovn_u32(vreinterpretq_u32_f32(x))));
 }
 
+/* Rounds floats to float16 and stores them. */
+VEC_INLINE void vec_store_f16(unsigned char *to, vec x)
+{
+    vst1_u8(to, vreinterpret_u8_f16(vcvt_f16_f32(x)));
+}
+
 /* Returns the upper halves of the lanes of a, then of b. */
 VEC_INLINE vec vec_pack_upper(vec a, vec b)
 {
@@ -168,6 +187,12 @@ VEC_INLINE vec_double_bits vec_widen(const uint32_t *from)
 VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
 {
     return (vec_half_bits)vmovl_s8(vreinterpret_s8_u8(vld1_u8(from)));
+}
+
+/* Returns (a + b + 1) / 2 of unsigned 16-bit lanes. */
+VEC_INLINE vec_half_bits vec_half_bits_average(vec_half_bits a, vec_half_bits b)
+{
+    return vrhaddq_u16(a, b);
 }
 
 /* Returns the minimum of unsigned 16-bit lanes. */

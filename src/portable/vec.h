@@ -116,6 +116,21 @@ VEC_INLINE struct vec_two vec_interleave(vec a, vec b)
     return (struct vec_two){{a[0], b[0], a[1], b[1]}, {a[2], b[2], a[3], b[3]}};
 }
 
+/* Returns a0 a2 ... b0 b2 ..., then a1 a3 ... b1 b3 ... */
+VEC_INLINE struct vec_two vec_deinterleave(vec a, vec b)
+{
+    return (struct vec_two){{a[0], a[2], b[0], b[2]}, {a[1], a[3], b[1], b[3]}};
+}
+
+/* Returns the halves of lanes as a0 b0 a1 b1 ...: the lower halves, then the upper halves. */
+VEC_INLINE struct vec_half_bits_two vec_zip_halves(vec a, vec b)
+{
+    const vec_half_bits x = (vec_half_bits)a, y = (vec_half_bits)b;
+    const vec_half_bits low = {x[0], y[0], x[2], y[2], x[4], y[4], x[6], y[6]};
+    const vec_half_bits high = {x[1], y[1], x[3], y[3], x[5], y[5], x[7], y[7]};
+    return (struct vec_half_bits_two){low, high};
+}
+
 /* Swaps lanes 2i and 2i + 1. */
 VEC_INLINE vec vec_swap_neighbors(vec x)
 {
@@ -186,6 +201,12 @@ VEC_INLINE void vec_store_halves(unsigned char *to, vec x)
     memcpy(to, halves, sizeof halves);
 }
 
+/* Rounds floats to float16 and stores them. */
+VEC_INLINE void vec_store_f16(unsigned char *to, vec x)
+{
+    vec_store_halves(to, vec_round_f16(x));
+}
+
 /* Returns the upper halves of the lanes of a, then of b. */
 VEC_INLINE vec vec_pack_upper(vec a, vec b)
 {
@@ -212,6 +233,12 @@ VEC_INLINE vec_half_bits vec_half_bits_load_i8(const unsigned char *from)
 {
     const vec_half_bits bytes = {from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7]};
     return (bytes ^ 0x80) - 0x80;
+}
+
+/* Returns (a + b + 1) / 2 of unsigned 16-bit lanes. */
+VEC_INLINE vec_half_bits vec_half_bits_average(vec_half_bits a, vec_half_bits b)
+{
+    return (a | b) - ((a ^ b) >> 1);
 }
 
 /* Returns the minimum of unsigned 16-bit lanes. */

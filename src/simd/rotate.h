@@ -5,16 +5,21 @@
  *
  * A block of angles is loaded once and applied to all heads of a tensor. With halves, an angle is a cosine and a sine
  * for two columns. If interleaved, each column has its own: the cosine twice, and the sine with two signs.
+ *
+ * bfloat16 heads are loaded and stored as whole registers, if there are enough columns. A shift and a mask make floats
+ * of the numbers in even and in odd places, so interleaved pairs need no shuffle and have one angle.
  */
 
 /* Vectors of cosines, and of sines, in a block: as many as AVX-512 and NEON hold in registers. */
 enum { ROTATE_VECS = 4 };
 
-/* Angles [at, at + count) of a token, count >= VEC_LEN. If they don't fill whole vectors, the last vector overlaps the
-   one before it, in the same block. A block is loaded before it is stored, so heads can be rotated in place. */
+/* Angles [at, at + count) of a token, count >= unit. If they don't fill whole units, the last unit overlaps the one
+   before it, in the same block. A block is loaded before it is stored, so heads can be rotated in place. */
 struct rotate_block {
     const unsigned char *cos, *sin; /* float32, of the first angle in the block */
     size_t at, count;
+    size_t unit; /* angles of a register of columns */
+    bool whole;  /* registers are loaded whole, and have two bfloat16 numbers per lane */
 };
 
 /* The heads of one tensor at one token, from their first column on. */
@@ -34,30 +39,20 @@ VEC_INLINE vec rotate_load(const unsigned char *from, inlay_element_type type)
     return type == INLAY_F32 ? vec_load(from) : type == INLAY_F16 ? vec_load_f16(from) : vec_load_bf16(from);
 }
 
-/* Rounds rotated bfloat16 numbers to bfloat16, in the upper halves of the lanes. A NaN among them has zeros in its
-   lower half, as its operands had, so the sum doesn't carry. */
-VEC_INLINE vec rotate_upper(vec x)
+VEC_INLINE void rotate_store(unsigned char *to, vec x, inlay_element_type type)
 {
-    const vec_bits bits = (vec_bits)x;
-    return (vec)(bits + (bits >> 16 & 1) + 0x7fff);
+    if (type == INLAY_F32)
+        vec_store(to, x);
+    else if (type == INLAY_F16)
+        vec_store_f16(to, x);
+    else /* a NaN has zeros in its lower half, as its operands had */
+        vec_store_halves(to, vec_round_bf16(x));
 }
 
-/* Stores one vector at each of two places. */
-VEC_INLINE void rotate_store(unsigned char *a_to, vec a, unsigned char *b_to, vec b, inlay_element_type type)
+/* Returns the first angle of unit i of a block: the last one ends with the block. */
+VEC_INLINE size_t rotate_column(struct rotate_block block, size_t i, size_t units)
 {
-    if (type == INLAY_F32) {
-        vec_store(a_to, a);
-        vec_store(b_to, b);
-    } else {
-        const vec both = type == INLAY_F16 ? vec_pack_f16(a, b) : vec_pack_upper(rotate_upper(a), rotate_upper(b));
-        vec_store_parts(a_to, b_to, both);
-    }
-}
-
-/* Returns the first column of vector i of a block: the last one ends with the block. */
-VEC_INLINE size_t rotate_column(struct rotate_block block, size_t i, size_t vecs)
-{
-    return i + 1 < vecs ? i * VEC_LEN : block.count - VEC_LEN;
+    return i + 1 < units ? i * block.unit : block.count - block.unit;
 }
 
 VEC_INLINE void rotate_load_angles(vec *cos, vec *sin, struct rotate_block block, size_t vecs)
@@ -85,7 +80,8 @@ VEC_INLINE void rotate_halves(struct rotate_heads heads, struct rotate_block blo
         }
         for (size_t i = 0; i < vecs; i++) {
             unsigned char *to = out + rotate_column(block, i, vecs) * element;
-            rotate_store(to, x[i] * cos[i] - y[i] * sin[i], to + apart, y[i] * cos[i] + x[i] * sin[i], type);
+            rotate_store(to, x[i] * cos[i] - y[i] * sin[i], type);
+            rotate_store(to + apart, y[i] * cos[i] + x[i] * sin[i], type);
         }
         in += heads.in_bytes;
         out += heads.out_bytes;
@@ -105,12 +101,76 @@ VEC_INLINE void rotate_interleaved(struct rotate_heads heads, struct rotate_bloc
         for (size_t i = 0; i < vecs; i++)
             x[i] = rotate_load(in + rotate_column(block, i, vecs) * element, type);
         for (size_t i = 0; i < vecs; i++)
-            x[i] = x[i] * cos[i] + vec_swap_neighbors(x[i]) * sin[i];
-        for (size_t i = 0; i < vecs; i += 2) {
-            /* A vector without a partner is stored twice. */
-            const size_t next = i + 1 < vecs ? i + 1 : i;
-            unsigned char *to = out + rotate_column(block, i, vecs) * element;
-            rotate_store(to, x[i], out + rotate_column(block, next, vecs) * element, x[next], type);
+            rotate_store(out + rotate_column(block, i, vecs) * element,
+                         x[i] * cos[i] + vec_swap_neighbors(x[i]) * sin[i], type);
+        in += heads.in_bytes;
+        out += heads.out_bytes;
+    }
+}
+
+/* Returns the bfloat16 numbers in even places, then those in odd places. */
+VEC_INLINE struct vec_two rotate_split(vec x)
+{
+    return (struct vec_two){(vec)((vec_bits)x << 16), (vec)((vec_bits)x & 0xffff0000)};
+}
+
+/* Rounds rotated numbers to bfloat16, in even and in odd places. Rounds up if the lower half plus 0x7fff plus the last
+   bit of the upper half carries: the average, half of that sum, then has its top bit. A NaN has zeros in its lower
+   half, as its operands had, so it doesn't carry. */
+VEC_INLINE vec rotate_join(vec even, vec odd)
+{
+    const struct vec_half_bits_two halves = vec_zip_halves(even, odd);
+    const vec_half_bits average = vec_half_bits_average(halves.low, (halves.high & 1) | 0x7ffe);
+    return (vec)(halves.high + (average >> 15));
+}
+
+/* Like rotate_halves(), with registers of bfloat16. */
+VEC_INLINE void rotate_whole_halves(struct rotate_heads heads, struct rotate_block block, ptrdiff_t apart, size_t units)
+{
+    struct vec_two cos[ROTATE_VECS], sin[ROTATE_VECS];
+    vec x[ROTATE_VECS], y[ROTATE_VECS];
+    for (size_t i = 0; i < units; i++) {
+        const size_t bytes = rotate_column(block, i, units) * sizeof(float);
+        cos[i] = vec_deinterleave(vec_load(block.cos + bytes), vec_load(block.cos + bytes + VEC_BYTES));
+        sin[i] = vec_deinterleave(vec_load(block.sin + bytes), vec_load(block.sin + bytes + VEC_BYTES));
+    }
+    const size_t element = rotate_bytes(INLAY_BF16);
+    const unsigned char *in = heads.in + block.at * element;
+    unsigned char *out = heads.out + block.at * element;
+    for (size_t left = heads.count; left > 0; left--) {
+        for (size_t i = 0; i < units; i++) {
+            const unsigned char *from = in + rotate_column(block, i, units) * element;
+            x[i] = vec_load(from);
+            y[i] = vec_load(from + apart);
+        }
+        for (size_t i = 0; i < units; i++) {
+            const struct vec_two a = rotate_split(x[i]), b = rotate_split(y[i]), c = cos[i], s = sin[i];
+            unsigned char *to = out + rotate_column(block, i, units) * element;
+            vec_store(to, rotate_join(a.low * c.low - b.low * s.low, a.high * c.high - b.high * s.high));
+            vec_store(to + apart, rotate_join(b.low * c.low + a.low * s.low, b.high * c.high + a.high * s.high));
+        }
+        in += heads.in_bytes;
+        out += heads.out_bytes;
+    }
+}
+
+/* Like rotate_interleaved(), with registers of bfloat16, and one angle per pair. */
+VEC_INLINE void rotate_whole_pairs(struct rotate_heads heads, struct rotate_block block, bool inverse, size_t units)
+{
+    vec cos[ROTATE_VECS], sin[ROTATE_VECS], x[ROTATE_VECS];
+    const size_t pair = 2 * rotate_bytes(INLAY_BF16);
+    rotate_load_angles(cos, sin, block, units);
+    for (size_t i = 0; i < units; i++)
+        sin[i] = inverse ? -sin[i] : sin[i];
+    const unsigned char *in = heads.in + block.at * pair;
+    unsigned char *out = heads.out + block.at * pair;
+    for (size_t left = heads.count; left > 0; left--) {
+        for (size_t i = 0; i < units; i++)
+            x[i] = vec_load(in + rotate_column(block, i, units) * pair);
+        for (size_t i = 0; i < units; i++) {
+            const struct vec_two a = rotate_split(x[i]);
+            vec_store(out + rotate_column(block, i, units) * pair,
+                      rotate_join(a.low * cos[i] - a.high * sin[i], a.high * cos[i] + a.low * sin[i]));
         }
         in += heads.in_bytes;
         out += heads.out_bytes;
@@ -120,7 +180,11 @@ VEC_INLINE void rotate_interleaved(struct rotate_heads heads, struct rotate_bloc
 VEC_INLINE void rotate_vecs(const struct inlay_rotary_tile *tile, struct rotate_heads heads, struct rotate_block block,
                             ptrdiff_t apart, size_t vecs, inlay_element_type type)
 {
-    if (tile->interleaved)
+    if (type == INLAY_BF16 && block.whole && tile->interleaved)
+        rotate_whole_pairs(heads, block, tile->inverse, vecs);
+    else if (type == INLAY_BF16 && block.whole)
+        rotate_whole_halves(heads, block, apart, vecs);
+    else if (tile->interleaved)
         rotate_interleaved(heads, block, vecs, type);
     else
         rotate_halves(heads, block, apart, vecs, type);
@@ -130,7 +194,7 @@ VEC_INLINE void rotate_vecs(const struct inlay_rotary_tile *tile, struct rotate_
 VEC_INLINE void rotate_block(const struct inlay_rotary_tile *tile, struct rotate_heads heads, struct rotate_block block,
                              ptrdiff_t apart, inlay_element_type type)
 {
-    switch ((block.count + VEC_LEN - 1) / VEC_LEN) {
+    switch ((block.count + block.unit - 1) / block.unit) {
     case 1:
         rotate_vecs(tile, heads, block, apart, 1, type);
         break;
@@ -169,7 +233,7 @@ VEC_INLINE void rotate_few(const struct inlay_rotary_tile *tile, struct rotate_h
 VEC_INLINE void rotate_tensor(const struct inlay_rotary_tile *tile, struct rotate_heads heads,
                               struct rotate_block angles, inlay_element_type type)
 {
-    if (angles.count < VEC_LEN) {
+    if (angles.count < angles.unit) {
         rotate_few(tile, heads, angles, type);
         return;
     }
@@ -179,23 +243,26 @@ VEC_INLINE void rotate_tensor(const struct inlay_rotary_tile *tile, struct rotat
         heads.out += apart;
         apart = -apart;
     }
-    for (size_t at = 0; at < angles.count;) {
-        size_t count = angles.count - at;
-        if (count > ROTATE_VECS * VEC_LEN) /* leave none or at least a vector for the next block */
-            count = (ROTATE_VECS - (count - ROTATE_VECS * VEC_LEN < VEC_LEN)) * VEC_LEN;
-        const size_t bytes = at * sizeof(float);
-        rotate_block(tile, heads, (struct rotate_block){angles.cos + bytes, angles.sin + bytes, at, count}, apart,
-                     type);
-        at += count;
+    const size_t all = angles.count, most = ROTATE_VECS * angles.unit;
+    const unsigned char *const cos = angles.cos, *const sin = angles.sin;
+    for (size_t at = 0; at < all; at += angles.count) {
+        angles.count = all - at;
+        if (angles.count > most) /* leave none or at least a unit for the next block */
+            angles.count = angles.count - most < angles.unit ? most - angles.unit : most;
+        angles.at = at;
+        angles.cos = cos + at * sizeof(float);
+        angles.sin = sin + at * sizeof(float);
+        rotate_block(tile, heads, angles, apart, type);
     }
 }
 
-/* Not inlined, since each type has its own loops and registers. */
+/* Not inlined, since each type has its own loops and registers. By pointer, since copies of structs wait for their
+   fields to be stored. */
 #define ROTATE_TYPE(name, type)                                                                                        \
-    static __attribute__((noinline)) void NAME(name)(const struct inlay_rotary_tile *tile, struct rotate_heads heads,  \
-                                                     struct rotate_block angles)                                       \
+    static __attribute__((noinline)) void NAME(name)(                                                                  \
+        const struct inlay_rotary_tile *tile, const struct rotate_heads *heads, const struct rotate_block *angles)     \
     {                                                                                                                  \
-        rotate_tensor(tile, heads, angles, type);                                                                      \
+        rotate_tensor(tile, *heads, *angles, type);                                                                    \
     }
 ROTATE_TYPE(rotate_f32, INLAY_F32)
 ROTATE_TYPE(rotate_f16, INLAY_F16)
@@ -234,36 +301,42 @@ VEC_INLINE struct rotate_block rotate_angles(const struct inlay_rotary_tile *til
     const size_t pairs = tile->pairs, whole = pairs / VEC_LEN * VEC_LEN;
     const unsigned char *sin = cos + pairs * sizeof(float);
     if (!tile->interleaved && pairs >= VEC_LEN)
-        return (struct rotate_block){cos, sin, 0, pairs};
+        return (struct rotate_block){cos, sin, 0, pairs, VEC_LEN, false};
     for (size_t i = 0; i < whole; i += VEC_LEN)
         rotate_prepare(tile, prepared, i, vec_load(cos + i * sizeof(float)), vec_load(sin + i * sizeof(float)));
     if (whole < pairs)
         rotate_prepare(tile, prepared, whole, vec_load_n(cos + whole * sizeof(float), pairs - whole),
                        vec_load_n(sin + whole * sizeof(float), pairs - whole));
-    return (struct rotate_block){prepared->cos, prepared->sin, 0, tile->interleaved ? 2 * pairs : pairs};
+    return (struct rotate_block){prepared->cos, prepared->sin, 0, tile->interleaved ? 2 * pairs : pairs,
+                                 VEC_LEN,       false};
 }
 
 static void NAME(rotate)(const struct inlay_rotary_tile *tile)
 {
     struct rotate_angles prepared;
     for (size_t t = 0; t < tile->tokens; t++) {
-        const struct rotate_block angles = rotate_angles(tile, tile->angles[t], &prepared);
+        struct rotate_block angles = {.count = 0}; /* prepared if a tensor needs it */
+        const struct rotate_block whole = {tile->angles[t], tile->angles[t] + tile->pairs * sizeof(float), 0,
+                                           tile->pairs,     tile->interleaved ? VEC_LEN : 2 * VEC_LEN,     true};
         for (size_t k = 0; k < tile->count; k++) {
-            const struct inlay_rotary_heads tensor = tile->tensors[k];
-            const struct rotate_heads heads = {tensor.in + t * tensor.in_token_bytes,
-                                               tensor.out + t * tensor.out_token_bytes, tensor.heads,
-                                               tensor.in_head_bytes, tensor.out_head_bytes};
-            if (tensor.type == INLAY_F32)
-                NAME(rotate_f32)(tile, heads, angles);
-            else if (tensor.type == INLAY_F16)
-                NAME(rotate_f16)(tile, heads, angles);
+            const struct inlay_rotary_heads *tensor = &tile->tensors[k];
+            const struct rotate_heads heads = {tensor->in + t * tensor->in_token_bytes,
+                                               tensor->out + t * tensor->out_token_bytes, tensor->heads,
+                                               tensor->in_head_bytes, tensor->out_head_bytes};
+            const bool is_whole = tensor->type == INLAY_BF16 && whole.count >= whole.unit;
+            if (!is_whole && angles.count == 0)
+                angles = rotate_angles(tile, tile->angles[t], &prepared);
+            if (tensor->type == INLAY_F32)
+                NAME(rotate_f32)(tile, &heads, &angles);
+            else if (tensor->type == INLAY_F16)
+                NAME(rotate_f16)(tile, &heads, &angles);
             else
-                NAME(rotate_bf16)(tile, heads, angles);
-            const size_t element = rotate_bytes(tensor.type), rotated = 2 * tile->pairs * element;
-            if (heads.in != heads.out && tensor.columns * element > rotated)
+                NAME(rotate_bf16)(tile, &heads, is_whole ? &whole : &angles);
+            const size_t element = rotate_bytes(tensor->type), rotated = 2 * tile->pairs * element;
+            if (heads.in != heads.out && tensor->columns * element > rotated)
                 for (size_t h = 0; h < heads.count; h++)
                     memcpy(heads.out + h * heads.out_bytes + rotated, heads.in + h * heads.in_bytes + rotated,
-                           tensor.columns * element - rotated);
+                           tensor->columns * element - rotated);
         }
     }
 }

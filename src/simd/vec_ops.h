@@ -65,6 +65,10 @@ typedef uint32_t vec_bits __attribute__((vector_size(VEC_BYTES)));
 typedef uint64_t vec_double_bits __attribute__((vector_size(VEC_BYTES)));
 typedef int32_t vec_ints __attribute__((vector_size(VEC_BYTES)));
 
+struct vec_half_bits_two {
+    vec_half_bits low, high;
+};
+
 /* Broadcasts. Subtracting 0 changes no number, not even -0, and compiles to nothing. */
 VEC_INLINE vec_bits vec_bits_set1(uint32_t x)
 {
@@ -94,19 +98,6 @@ VEC_INLINE vec vec_load(const unsigned char *from)
 VEC_INLINE void vec_store(unsigned char *to, vec x)
 {
     *(vec_in_memory *)to = x;
-}
-
-/* Stores the halves of a register at two places. */
-typedef uint64_t vec_part __attribute__((vector_size(VEC_BYTES / 2), aligned(1), may_alias));
-
-VEC_INLINE void vec_store_parts(unsigned char *first, unsigned char *second, vec x)
-{
-    const union {
-        vec whole;
-        vec_part parts[2];
-    } two = {x};
-    *(vec_part *)first = two.parts[0];
-    *(vec_part *)second = two.parts[1];
 }
 
 VEC_INLINE span span_load(const unsigned char *from)
