@@ -401,5 +401,8 @@ def test_arrays_of_torch():
         rotary(q, out=q.clone().requires_grad_())
     with torch.no_grad():
         assert torch.equal(rotary(k, start=2), expected[1])
+    with torch.inference_mode():
+        plain = torch.empty_like(k)  # without a version
+        assert rotary(k, start=2, out=plain) is plain and torch.equal(plain, expected[1])
     with pytest.raises(ValueError, match="^arrays.0. must have contiguous columns and other strides above 0"):
         rotary(q[:, :, :1].expand(-1, -1, 4, -1))
