@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Compares inlay with other frameworks: the same layer on the same memory, in one process, in interleaved rounds.
 
-    peers.py LIBRARY HANDLES [--only layer|encoders|lookups] [--threads N] [--rounds N] [--pages huge|small|unset]
+    peers.py LIBRARY HANDLES [--only layer|encoders|rotary|lookups] [--threads N] [--rounds N] [--pages huge|small|unset]
              [--shapes REGEX] [--peers REGEX] [--json]
 
-There are three sections: the input layer; that of BERT-like encoders, with segments and LayerNorm; and lookups of short
-rows in large tables, including hashed n-grams.
+There are four sections: the input layer; that of BERT-like encoders, with segments and LayerNorm; the rotation of queries
+and keys; and lookups of short rows in large tables, including hashed n-grams.
 
 Run it in the virtual environment that `./dev peers` makes. Peers whose wheel is missing and shapes that don't fit in
 memory are skipped with a message. The exit status is 1 if any output is wrong, inlay's or a peer's.
@@ -33,7 +33,7 @@ def arguments():
     parser = argparse.ArgumentParser(description="Compares inlay with other frameworks.")
     parser.add_argument("shared_object", help="libinlay.so")
     parser.add_argument("handles", help="handles.c, built")
-    parser.add_argument("--only", choices=("layer", "encoders", "lookups"), help="only this section")
+    parser.add_argument("--only", choices=("layer", "encoders", "rotary", "lookups"), help="only this section")
     parser.add_argument("--threads", type=int, default=1, help="threads of inlay and of each peer (default: 1)")
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default: 7)")
     parser.add_argument(
@@ -93,7 +93,8 @@ class Section:
     conditions: str
     goals: list
     absent: list
-    reading: typing.Callable  # of a contender and its output's bytes: the contender, then a read of its output
+    # Of a contender and its output's bytes: the contender, then a read of its output. None: no outputs are read.
+    reading: typing.Optional[typing.Callable]
     inlay: typing.Any = None  # inlay through ctypes, for its handles and its call overhead
     describe: typing.Callable = lambda shape: {}
 
@@ -181,6 +182,30 @@ def encoder_section(options):
     )
 
 
+def rotary_section(options):
+    import rotary
+
+    absent = list(rotary.ABSENT)
+    own = package(rotary.Package, options, absent)
+    peers, about = load(rotary.PEERS, options, absent) if own else ([], {})
+    return Section(
+        name="rotary",
+        shapes=rotary.SHAPES if own else [],
+        fixture=rotary.Fixture,
+        own=own,
+        peers=peers,
+        ours=(rotary.Package.arrays, rotary.Package.module),
+        about=about,
+        conditions=(
+            f"{rotary.QUERIES} heads of queries and {rotary.KEYS} of keys, {rotary.COLUMNS} columns, halves; every "
+            "contender from Python; cosines and sines are in tables; inlay's figure is the slower one where it has two"
+        ),
+        goals=rotary.GOALS,
+        absent=absent,
+        reading=None,
+    )
+
+
 def lookup_section(options):
     import lookup_contenders
     import lookups
@@ -233,7 +258,7 @@ def check(section, fixture, options, differences):
                 section.absent.append(skip(f"{where}: WRONG, differs by {difference:g}"))
             else:
                 chosen.append(contender)
-    unread = [each for each in chosen if not each.read and each.mode != fixtures.USED]
+    unread = [each for each in chosen if section.reading and not each.read and each.mode != fixtures.USED]
     return chosen + [section.reading(each, fixture.shape.output_bytes) for each in unread], right
 
 
@@ -298,7 +323,10 @@ def main():
     import report
 
     results, all_right = [], True
-    for name, make in (("layer", layer_section), ("encoders", encoder_section), ("lookups", lookup_section)):
+    sections = {
+        "layer": layer_section, "encoders": encoder_section, "rotary": rotary_section, "lookups": lookup_section
+    }
+    for name, make in sections.items():
         if options.only not in (None, name):
             continue
         section = make(options)

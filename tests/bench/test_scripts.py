@@ -304,6 +304,25 @@ def test_encoder_outputs():
     assert made.difference(made.out) == numpy.inf
 
 
+def test_rotary_outputs():
+    """The definition agrees with products of complex numbers, and a small difference is detected."""
+    import numpy
+    import rotary
+
+    for kind in ("float32", "bfloat16"):
+        made = rotary.Fixture(rotary.Shape(3, kind))
+        x, half = made.array(made.pair), rotary.COLUMNS // 2
+        positions = numpy.arange(rotary.LIMIT - 3, rotary.LIMIT)[:, None, None]
+        turn = numpy.exp(1j * positions * rotary.BASE ** (-numpy.arange(half) / half))
+        turned = (x[..., :half] + 1j * x[..., half:]) * turn
+        right = numpy.concatenate([turned.real, turned.imag], -1)
+        assert made.difference(right) < 1e-9 < made.own_tolerance < made.tolerance
+        right[2, 39, 127] += 2 * made.tolerance
+        assert made.difference(right) > made.tolerance
+        made.clear()
+        assert made.difference(made.array(made.out)) == numpy.inf
+
+
 def test_peers():
     if importlib.util.find_spec("numpy") is None:
         return "peers were not tested: NumPy is not installed"
@@ -311,6 +330,8 @@ def test_peers():
     test_lookup_definition()
     test_lookup_outputs()
     test_encoder_outputs()
+    if importlib.util.find_spec("torch") is not None:
+        test_rotary_outputs()
     return "peers too"
 
 
