@@ -24,8 +24,8 @@ enum {
     INLAY_ROTARY_MAX_TENSORS = 8, /**< most tensors of one call */
 };
 
-/** Frequencies, and the cosines and sines of the first positions. It is immutable, and any number of threads may share
-    it. */
+/** Frequencies, and the cosines and sines of the first positions; or only given cosines and sines. It is immutable, and
+    any number of threads may share it. */
 typedef struct inlay_rotary inlay_rotary;
 
 /**
@@ -45,6 +45,22 @@ typedef struct inlay_rotary inlay_rotary;
  */
 INLAY_API inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const inlay_allocator *allocator,
                                            inlay_rotary **rotary);
+
+/**
+ * Makes a rotary handle of given cosines and sines, e.g. those of a model with its own frequencies.
+ *
+ * @param rows       float32 [count, dim], contiguous: row p has the dim / 2 cosines of position p, then its dim / 2
+ *                   sines. Not copied: they must outlive the handle, and no output may overlap them
+ * @param count      number of rows, >= 0. inlay_rotate() rejects other positions with INLAY_ERROR_POSITION
+ * @param dim        columns of a head that rotate
+ * @param layout     INLAY_ROTARY_HALVES or INLAY_ROTARY_INTERLEAVED
+ * @param allocator  null: malloc and free
+ * @param rotary     set to the new handle, or to null if the call fails
+ * @return INLAY_OK; INLAY_ERROR_NULL; INLAY_ERROR_OPTION for the layout; INLAY_ERROR_SHAPE if dim is 0, odd, or larger
+ *         than INLAY_ROTARY_MAX_DIM; INLAY_ERROR_OVERFLOW; INLAY_ERROR_NO_MEMORY
+ */
+INLAY_API inlay_status inlay_rotary_from_rows(const float *rows, size_t count, size_t dim, inlay_rotary_layout layout,
+                                              const inlay_allocator *allocator, inlay_rotary **rotary);
 
 /** Destroys a rotary handle. Null is ignored. No call may be using the handle. */
 INLAY_API void inlay_rotary_destroy(inlay_rotary *rotary);
@@ -109,8 +125,9 @@ static inline inlay_rotary_tensor inlay_rotary_in_place(inlay_element_type type,
  *
  * The tokens and their positions are those of a batch, as for inlay_forward(): sequences, length, offsets,
  * padded_length, start, starts and position_ids are used. All other fields are ignored, so you can pass the batch of
- * the input layer, or inlay_batch_i32(NULL, sequences, length, start). Positions are in [0, 2^31). Outputs don't move
- * with starts: if sequences have different pasts in a key-value cache, rotate each in its own call.
+ * the input layer, or inlay_batch_i32(NULL, sequences, length, start). Positions are in [0, 2^31), or in [0, count) if
+ * the rotary handle has given rows. Outputs don't move with starts: if sequences have different pasts in a key-value
+ * cache, rotate each in its own call.
  *
  * With several axes, position_ids has a row per axis: [axes, sequences, length], or [axes, length] with offsets. The
  * angle of each pair comes from its axis in pair_axes. A fault counts sequences through all rows: sequence b of row r
@@ -119,7 +136,7 @@ static inline inlay_rotary_tensor inlay_rotary_in_place(inlay_element_type type,
  * If another thread changes the arrays of the batch during the call, outputs may be wrong, but nothing is read or
  * written out of bounds, with the exception documented at inlay_forward().
  *
- * @param rotary     from inlay_rotary_create()
+ * @param rotary     from inlay_rotary_create() or inlay_rotary_from_rows()
  * @param batch      the tokens; its arrays must not overlap any output
  * @param tensors    [count]; their outputs must not overlap each other
  * @param count      number of tensors, 0 <= count <= INLAY_ROTARY_MAX_TENSORS

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Creating and destroying rotary handles.
+ * Creating and destroying rotary handles, of frequencies or of given rows.
  */
 #include "positions/rotary.h"
 
@@ -12,15 +12,25 @@
 
 #include <string.h>
 
+static bool known_layout(inlay_rotary_layout layout)
+{
+    return layout == INLAY_ROTARY_HALVES || layout == INLAY_ROTARY_INTERLEAVED;
+}
+
+static bool known_dim(size_t dim)
+{
+    return dim > 0 && dim % 2 == 0 && dim <= INLAY_ROTARY_MAX_DIM;
+}
+
 /* Checks the fields that don't depend on the scaling. */
 static inlay_status check_rotary_spec(const inlay_rotary_spec *spec)
 {
     if (spec == NULL)
         return INLAY_ERROR_NULL;
     if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || spec->reserved2 != 0 ||
-        (spec->layout != INLAY_ROTARY_HALVES && spec->layout != INLAY_ROTARY_INTERLEAVED) || spec->float_angles > 1)
+        !known_layout(spec->layout) || spec->float_angles > 1)
         return INLAY_ERROR_OPTION;
-    return spec->dim == 0 || spec->dim % 2 != 0 || spec->dim > INLAY_ROTARY_MAX_DIM ? INLAY_ERROR_SHAPE : INLAY_OK;
+    return known_dim(spec->dim) ? INLAY_OK : INLAY_ERROR_SHAPE;
 }
 
 /* Copies the axis of each pair, and checks the copy, since another thread may change the array. */
@@ -106,15 +116,47 @@ inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const inlay_allo
     }
     unsigned char *table = inlay_next_line((unsigned char *)(made + 1));
     *made = (inlay_rotary){.allocator = memory,
-                           .bytes = bytes,
                            .sinusoid = sinusoid,
+                           .dim = spec->dim,
                            .interleaved = spec->layout == INLAY_ROTARY_INTERLEAVED,
+                           .limit = (size_t)INLAY_POSITION_LIMIT,
                            .cached = cached,
                            .table = table,
                            .axes = inlay_max(spec->axes, 1)};
     sort_pairs(made, pair_axes, spec->dim / 2);
     if (cached > 0)
         inlay_fill_cache(sinusoid, cached, table);
+    *rotary = made;
+    return INLAY_OK;
+}
+
+inlay_status inlay_rotary_from_rows(const float *rows, size_t count, size_t dim, inlay_rotary_layout layout,
+                                    const inlay_allocator *allocator, inlay_rotary **rotary)
+{
+    if (rotary == NULL)
+        return INLAY_ERROR_NULL;
+    *rotary = NULL;
+    if (!known_layout(layout))
+        return INLAY_ERROR_OPTION;
+    if (!known_dim(dim))
+        return INLAY_ERROR_SHAPE;
+    inlay_allocator memory;
+    struct inlay_extent extent;
+    inlay_status status = inlay_check_rows(rows, count, dim * sizeof(float), dim * sizeof(float), &extent);
+    if (status == INLAY_OK)
+        status = inlay_allocator_of(allocator, &memory);
+    if (status != INLAY_OK)
+        return status;
+    inlay_rotary *made = memory.allocate(memory.ctx, sizeof *made);
+    if (made == NULL)
+        return INLAY_ERROR_NO_MEMORY;
+    *made = (inlay_rotary){.allocator = memory,
+                           .dim = dim,
+                           .interleaved = layout == INLAY_ROTARY_INTERLEAVED,
+                           .limit = inlay_min(count, (size_t)INLAY_POSITION_LIMIT),
+                           .cached = count,
+                           .table = (const unsigned char *)rows,
+                           .axes = 1};
     *rotary = made;
     return INLAY_OK;
 }

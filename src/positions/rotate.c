@@ -139,7 +139,7 @@ static inlay_status check_tensors(struct rotation *work, const inlay_rotary_tens
             return inlay_blame_field(fault, INLAY_ERROR_OPTION, "type", "is not float32, float16 or bfloat16");
         if (tensor->reserved != 0)
             return inlay_blame_field(fault, INLAY_ERROR_OPTION, "reserved", "is not 0");
-        if (tensor->columns < work->rotary->sinusoid->dim)
+        if (tensor->columns < work->rotary->dim)
             return inlay_blame_field(fault, INLAY_ERROR_SHAPE, "columns", "is less than the rotary dim");
         if (tensor->columns > SIZE_MAX / element)
             return inlay_blame_field(fault, INLAY_ERROR_OVERFLOW, "columns", NULL);
@@ -197,9 +197,11 @@ static inlay_status check_reads(const struct rotation *work, struct inlay_extent
                                   sizeof *batch->offsets, written);
     status = inlay_check_if_there(status, fault, "position_ids", batch->position_ids, work->tokens,
                                   work->axes * inlay_id_bytes(batch->position_id_type), written);
+    const inlay_sinusoid *sinusoid = rotary->sinusoid;
     if (status == INLAY_OK &&
-        (inlay_extents_overlap(written, inlay_bytes_at(rotary, rotary->bytes)) ||
-         inlay_extents_overlap(written, inlay_bytes_at(rotary->sinusoid, rotary->sinusoid->bytes))))
+        (inlay_extents_overlap(written, inlay_bytes_at(rotary, sizeof *rotary)) ||
+         inlay_extents_overlap(written, inlay_bytes_at(rotary->table, rotary->cached * rotary->dim * sizeof(float))) ||
+         inlay_extents_overlap(written, inlay_bytes_at(sinusoid, sinusoid != NULL ? sinusoid->bytes : 0))))
         status = inlay_blame_field(fault, INLAY_ERROR_OVERLAP, "out", NULL);
     return status;
 }
@@ -217,7 +219,7 @@ static inlay_status check_positions(const struct rotation *work, inlay_fault *fa
         const size_t row_bytes = work->tokens * inlay_id_bytes(batch->position_id_type);
         for (size_t axis = 0; axis < work->axes; axis++)
             if (!inlay_ids_in(&work->sequences, (const char *)batch->position_ids + axis * row_bytes,
-                              batch->position_id_type, work->tokens, INLAY_POSITION_LIMIT, fault)) {
+                              batch->position_id_type, work->tokens, work->rotary->limit, fault)) {
                 fault->sequence += axis * batch->sequences;
                 return inlay_blame_field(fault, INLAY_ERROR_POSITION, "position_ids", NULL);
             }
@@ -227,7 +229,7 @@ static inlay_status check_positions(const struct rotation *work, inlay_fault *fa
     const size_t different = batch->starts != NULL || batch->offsets != NULL ? batch->sequences : 1;
     for (size_t b = 0; b < different; b++) {
         const size_t n = inlay_sequence_tokens(&work->sequences, b).count;
-        if (n > 0 && !inlay_positions_in((int64_t)start_of(work, b), n, INLAY_POSITION_LIMIT, fault)) {
+        if (n > 0 && !inlay_positions_in((int64_t)start_of(work, b), n, work->rotary->limit, fault)) {
             fault->sequence = b;
             return inlay_blame_field(fault, INLAY_ERROR_POSITION, batch->starts != NULL ? "starts" : "start", NULL);
         }
@@ -297,7 +299,7 @@ static uint64_t token_position(const struct rotation *work, size_t axis, size_t 
                                   ? inlay_load_once((uint64_t)inlay_id_at(batch->position_ids, batch->position_id_type,
                                                                           axis * work->tokens + token))
                                   : start_of(work, b) + s;
-    return position < INLAY_POSITION_LIMIT ? position : 0;
+    return position < work->rotary->limit ? position : 0;
 }
 
 /* Sets the rows of n positions, at most MAX_RUN: cached ones, or ones computed in `buffer`. Equal neighbors share a
@@ -306,7 +308,7 @@ static void find_rows(const struct rotation *work, const uint64_t *positions, si
                       unsigned char *buffer)
 {
     const inlay_rotary *rotary = work->rotary;
-    const size_t row_bytes = rotary->sinusoid->dim * sizeof(float);
+    const size_t row_bytes = rotary->dim * sizeof(float);
     int64_t computed[MAX_RUN];
     size_t missing = 0;
     for (size_t i = 0; i < n; i++) {
@@ -329,7 +331,7 @@ static void copy_axis(const inlay_rotary *rotary, size_t axis, const unsigned ch
 {
     const inlay_u32_in_memory *in = (const inlay_u32_in_memory *)(const void *)from;
     inlay_u32_in_memory *out = (inlay_u32_in_memory *)(void *)to;
-    const size_t half = rotary->sinusoid->dim / 2, end = rotary->first_pair[axis + 1];
+    const size_t half = rotary->dim / 2, end = rotary->first_pair[axis + 1];
     for (size_t k = rotary->first_pair[axis]; k < end; k++) {
         const size_t i = rotary->pairs[k];
         out[i] = in[i];
@@ -343,7 +345,7 @@ static void mix_angles(const struct rotation *work, size_t b, size_t s, size_t t
                        const unsigned char **angles, unsigned char *computed, unsigned char *mixed)
 {
     const inlay_rotary *rotary = work->rotary;
-    const size_t row_bytes = rotary->sinusoid->dim * sizeof(float);
+    const size_t row_bytes = rotary->dim * sizeof(float);
     uint64_t positions[INLAY_ROTARY_MAX_AXES][MAX_RUN];
     const unsigned char *rows[MAX_RUN];
     size_t differ[MAX_RUN], count = 0;
@@ -397,7 +399,7 @@ static struct inlay_rotary_heads heads_from(const struct rotation *work, size_t 
 /* Rotates n tokens of sequence b from its token s on, which is `token` of all tokens. */
 static void rotate_run(const struct rotation *work, size_t b, size_t s, size_t token, size_t n)
 {
-    const size_t dim = work->rotary->sinusoid->dim, rows_of_token = work->axes > 1 ? 2 : 1;
+    const size_t dim = work->rotary->dim, rows_of_token = work->axes > 1 ? 2 : 1;
     const size_t most = inlay_min(MAX_RUN, BUFFER_FLOATS / (dim * rows_of_token));
     unsigned char buffer[BUFFER_FLOATS * sizeof(float)];
     const unsigned char *angles[MAX_RUN];

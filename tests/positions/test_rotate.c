@@ -402,6 +402,50 @@ START_TEST(caches_and_given_frequencies_change_no_bits)
 }
 END_TEST
 
+START_TEST(given_rows_rotate_like_computed_ones)
+{
+    enum { N = 90, H = 2, COUNT = 100, MAX_D = 66 };
+    static float rows[COUNT * MAX_D];
+    static unsigned char x[N * H * MAX_D * 4], y[sizeof x];
+    static int64_t ids[N];
+    struct random random = {10};
+    struct arena arena = arena_make(sizeof rows);
+    for (int way = 0; way < 24; way++) {
+        const inlay_element_type type = (inlay_element_type)(INLAY_F32 + way / 2 % 3);
+        const size_t d = way / 6 % 2 ? MAX_D : 6;
+        inlay_sinusoid_spec sines = inlay_sinusoid_spec_default(d);
+        sines.layout = INLAY_SINUSOID_LAYOUT_SPLIT_COS_FIRST;
+        inlay_sinusoid *sinusoid;
+        ck_assert_int_eq(inlay_sinusoid_create(&sines, NULL, &sinusoid), INLAY_OK);
+        const size_t row_bytes = d * sizeof(float);
+        ck_assert_int_eq(inlay_sinusoid_rows(sinusoid, 0, COUNT, INLAY_F32, rows, row_bytes, NULL), INLAY_OK);
+        inlay_sinusoid_destroy(sinusoid);
+        unsigned char *at = arena_place(&arena, COUNT * row_bytes, AT_END, 0);
+        memcpy(at, rows, COUNT * row_bytes);
+        inlay_rotary_spec spec = inlay_rotary_spec_default(d);
+        spec.layout = layouts[way % 2];
+        inlay_batch batch = inlay_batch_i32(NULL, 1, N, COUNT - N);
+        for (size_t i = 0; i < N; i++)
+            ids[i] = (int64_t)random_below(&random, COUNT);
+        batch.position_ids = way / 12 ? ids : NULL;
+        batch.position_id_type = way / 12 ? INLAY_ID_I64 : (inlay_id_type)0;
+        inlay_rotary *computed = make_rotary(&spec), *given;
+        ck_assert_int_eq(inlay_rotary_from_rows((const float *)(void *)at, COUNT, d, layouts[way % 2], NULL, &given),
+                         INLAY_OK);
+        fill(&random, type, x, N * H * d, true);
+        memcpy(y, x, sizeof x);
+        const inlay_rotary_tensor x_heads = inlay_rotary_in_place(type, x, H, d);
+        const inlay_rotary_tensor y_heads = inlay_rotary_in_place(type, y, H, d);
+        rotate(computed, &batch, &x_heads, 1, INLAY_ROTARY_FORWARD);
+        rotate(given, &batch, &y_heads, 1, INLAY_ROTARY_FORWARD);
+        EXPECT(memcmp(x, y, N * H * d * bytes_of(type)) == 0, "way %d: given rows rotate differently", way);
+        inlay_rotary_destroy(computed);
+        inlay_rotary_destroy(given);
+    }
+    arena_free(&arena);
+}
+END_TEST
+
 START_TEST(packed_queries_and_keys_in_place)
 {
     /* [tokens, queries | keys | values], and per head a query, a key and a value as in GPT-NeoX, without and with a gap
@@ -528,23 +572,28 @@ START_TEST(arrays_that_change_during_a_call_lead_nowhere_else)
     static float expected[B][N][H][D];
     struct arena arena = arena_make(B * N * H * D * sizeof(float));
     unsigned char *x = arena_place(&arena, B * N * H * D * sizeof(float), AT_END, 0);
+    struct arena row_arena = arena_make((B * N + 2) * D * sizeof(float));
+    unsigned char *rows = arena_place(&row_arena, (B * N + 2) * D * sizeof(float), AT_END, 0);
     inlay_rotary_spec spec = inlay_rotary_spec_default(D);
     struct random random = {9};
     spec.cached_positions = 300;
     set_axes(&spec, &random, 3, 1);
-    inlay_rotary *rotary = make_rotary(&spec);
-    for (int way = 0; way < 12; way++) {
+    inlay_rotary *computed = make_rotary(&spec), *given;
+    ck_assert_int_eq(inlay_rotary_from_rows((const float *)(void *)rows, B * N + 2, D, spec.layout, NULL, &given),
+                     INLAY_OK);
+    for (int way = 0; way < 24; way++) {
+        const inlay_rotary *rotary = way / 12 ? given : computed;
         static const int values[] = {0xff, 0x7f, 1, 0};
         int64_t starts[B + 1] = {1, 2}, offsets[B + 1] = {0, N / 2, B * N}, ids[3][B * N] = {0};
         struct rewrite rewrite = {.bytes = sizeof starts, .value = values[way % 4]};
         inlay_batch batch = inlay_batch_i32(NULL, B, N, 0);
         size_t n = 0;
-        if (way / 4 == 0)
+        if (way / 4 % 3 == 0)
             rewrite.arrays[n++] = starts, batch.starts = starts;
-        if (way / 4 == 1)
+        if (way / 4 % 3 == 1)
             rewrite.arrays[n++] = ids[way % 3], batch.position_ids = ids, batch.position_id_type = INLAY_ID_I64;
         inlay_rotary_tensor tensor = inlay_rotary_in_place(INLAY_F32, x, H, D);
-        if (way / 4 == 2) {
+        if (way / 4 % 3 == 2) {
             rewrite.arrays[n++] = offsets + 1; /* 0 leaves all tokens to the second sequence */
             rewrite.bytes = sizeof *offsets;
             offsets[1] = N;
@@ -561,7 +610,9 @@ START_TEST(arrays_that_change_during_a_call_lead_nowhere_else)
         if (way / 4 == 1) /* all are invalid, and 0 again */
             EXPECT(memcmp(x, expected, sizeof expected) == 0, "way %d: other positions than 0", way);
     }
-    inlay_rotary_destroy(rotary);
+    inlay_rotary_destroy(computed);
+    inlay_rotary_destroy(given);
+    arena_free(&row_arena);
     arena_free(&arena);
 }
 END_TEST
@@ -796,11 +847,66 @@ START_TEST(errors_of_specs)
 }
 END_TEST
 
+START_TEST(errors_of_given_rows)
+{
+    enum { COUNT = 9 };
+    static float rows[COUNT + 8][DIM]; /* the rows, and room for the heads of a tensor */
+    int calls = 1;
+    const inlay_allocator allocator = {&calls, allocate_second, release}, half = {&calls, allocate_second, NULL};
+    inlay_rotary *rotary;
+#define EXPECT_ROWS(status, data, count, dim, layout, allocator)                                                       \
+    do {                                                                                                               \
+        rotary = (inlay_rotary *)1;                                                                                    \
+        const inlay_status got = inlay_rotary_from_rows((data), (count), (dim), (layout), (allocator), &rotary);       \
+        EXPECT(got == (status) && (rotary == NULL) == (got != INLAY_OK), "\"%s\"", inlay_status_string(got));          \
+    } while (0)
+    EXPECT_ROWS(INLAY_ERROR_NULL, NULL, COUNT, DIM, INLAY_ROTARY_HALVES, NULL);
+    EXPECT_ROWS(INLAY_ERROR_NULL, rows[0], COUNT, DIM, INLAY_ROTARY_HALVES, &half);
+    EXPECT_ROWS(INLAY_ERROR_OVERFLOW, rows[0], SIZE_MAX / 4, DIM, INLAY_ROTARY_HALVES, NULL);
+    EXPECT_ROWS(INLAY_ERROR_SHAPE, rows[0], COUNT, 0, INLAY_ROTARY_HALVES, NULL);
+    EXPECT_ROWS(INLAY_ERROR_SHAPE, rows[0], COUNT, DIM - 1, INLAY_ROTARY_HALVES, NULL);
+    EXPECT_ROWS(INLAY_ERROR_SHAPE, rows[0], COUNT, INLAY_ROTARY_MAX_DIM + 2, INLAY_ROTARY_HALVES, NULL);
+    EXPECT_ROWS(INLAY_ERROR_OPTION, rows[0], COUNT, DIM, INLAY_ROTARY_PAIRS, NULL);
+    EXPECT_ROWS(INLAY_ERROR_NO_MEMORY, rows[0], COUNT, DIM, INLAY_ROTARY_HALVES, &allocator);
+    EXPECT(inlay_rotary_from_rows(rows[0], COUNT, DIM, INLAY_ROTARY_HALVES, NULL, NULL) == INLAY_ERROR_NULL, "rotary");
+
+    EXPECT_ROWS(INLAY_OK, NULL, 0, DIM, INLAY_ROTARY_HALVES, NULL);
+    call.rotary = rotary;
+    reset_call();
+    inlay_fault fault = expect_error(INLAY_ERROR_POSITION, "start");
+    EXPECT(fault.token == 0 && fault.value == 0, "no rows: where");
+    EXPECT_ERROR(INLAY_OK, "", batch.length, 0);
+    inlay_rotary_destroy(rotary);
+
+    EXPECT_ROWS(INLAY_OK, rows[0], COUNT, DIM, INLAY_ROTARY_HALVES, NULL);
+    call.rotary = rotary;
+    EXPECT_ERROR(INLAY_ERROR_OVERLAP, "out", tensors[0].out, rotary);
+    EXPECT_ERROR(INLAY_ERROR_OVERLAP, "out", tensors[1].out, &rows[COUNT - 1][DIM - 1]);
+    EXPECT_ERROR(INLAY_OK, "", tensors[1].out, rows[COUNT]);
+    EXPECT_ERROR(INLAY_ERROR_POSITION, "start", batch.start, -1);
+    EXPECT_ERROR(INLAY_OK, "", batch.start, COUNT - 2);
+    call.batch.start = COUNT - 1;
+    fault = expect_error(INLAY_ERROR_POSITION, "start");
+    EXPECT(fault.sequence == 0 && fault.token == 1 && fault.value == COUNT, "start: where");
+    const int64_t starts[] = {COUNT - 2, COUNT - 1};
+    call.batch.starts = starts;
+    fault = expect_error(INLAY_ERROR_POSITION, "starts");
+    EXPECT(fault.sequence == 1 && fault.token == 1 && fault.value == COUNT, "starts: where");
+    const int32_t ids[] = {0, COUNT - 1, COUNT, 2};
+    call.batch.position_ids = ids;
+    call.batch.position_id_type = INLAY_ID_I32;
+    fault = expect_error(INLAY_ERROR_POSITION, "position_ids");
+    EXPECT(fault.sequence == 1 && fault.token == 0 && fault.value == COUNT, "position_ids: where");
+    inlay_rotary_destroy(rotary);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     return RUN_TESTS(
         argc, argv, "rotate", NULL, NULL, kernels_match_scalar_between_guard_pages, results_match_long_double,
-        every_way_to_give_positions, caches_and_given_frequencies_change_no_bits, packed_queries_and_keys_in_place,
-        inverse_undoes_a_rotation, parts_change_no_bits, arrays_that_change_during_a_call_lead_nowhere_else,
-        errors_of_calls, errors_of_axes, errors_of_specs);
+        every_way_to_give_positions, caches_and_given_frequencies_change_no_bits, given_rows_rotate_like_computed_ones,
+        packed_queries_and_keys_in_place, inverse_undoes_a_rotation, parts_change_no_bits,
+        arrays_that_change_during_a_call_lead_nowhere_else, errors_of_calls, errors_of_axes, errors_of_specs,
+        errors_of_given_rows);
 }
