@@ -17,6 +17,7 @@
 #include "module/threads.h"
 #include "ngrams/ngram.h"
 #include "rotary/rotary.h"
+#include "rotary/rotate.h"
 #include "tables/new.h"
 #include "tables/sinusoid.h"
 #include "tables/table.h"
@@ -115,6 +116,7 @@ static PyMethodDef functions[] = {
     {"random", table_random, METH_VARARGS, NULL},
     {"sinusoid_rows", sinusoid_rows, METH_VARARGS, NULL},
     {"xla_handler", xla_handler, METH_NOARGS, NULL},
+    {"rotate_given", (PyCFunction)(void (*)(void))rotate_given, METH_FASTCALL, NULL},
     {"rotary_rows", sinusoid_rotary_rows, METH_VARARGS, NULL},
     {"rotary_frequencies", (PyCFunction)(void (*)(void))sinusoid_rotary_frequencies, METH_VARARGS | METH_KEYWORDS,
      NULL},

@@ -335,3 +335,169 @@ PyObject *rotate_run(const struct rotary_facts *rotary, PyObject *const *args, s
     const bool failed = begin(&call, args, arguments) < 0 || run(&call) < 0;
     return end(&call, args, failed);
 }
+
+/* ---- Given cosines and sines ------------------------------------------------------------------------------------ */
+
+/* The arguments of rotate_given(). */
+enum { GIVEN_COS, GIVEN_SIN, GIVEN_COLUMNS, GIVEN_HEADS_FIRST, GIVEN_OUT, GIVEN_ARRAYS };
+
+/* Rows of cosines and sines in float32, and memory for them: rows [tokens, 2 * dim], then starts [sequences] and row
+   indices [tokens]. */
+struct given {
+    struct view cos, sin; /* zeroed if absent */
+    size_t tokens, length, dim;
+    bool interleaved, first; /* `first`: only the first half of each row counts */
+    float *rows;
+    int64_t *starts;
+    int32_t *indices;
+};
+
+static int read_given(struct given *given, PyObject *cos, PyObject *sin, PyObject *columns)
+{
+    const char *name = PyUnicode_AsUTF8AndSize(columns, NULL);
+    if (name == NULL || view_borrow(&given->cos, cos, "cos", DTYPE_F32) < 0 ||
+        view_borrow(&given->sin, sin, "sin", DTYPE_F32) < 0)
+        return -1;
+    const struct view *view = &given->cos;
+    given->first = strcmp(name, "interleaved_first") == 0;
+    given->interleaved = given->first || strcmp(name, "interleaved") == 0;
+    if (!given->interleaved && strcmp(name, "halves") != 0)
+        return raise_error(PyExc_ValueError, "columns is \"%s\", expected halves, interleaved or interleaved_first",
+                           name);
+    if (view->dims != 2 && view->dims != 3)
+        return raise_error(PyExc_ValueError, "cos has %d dimensions, expected 2 or 3", view->dims);
+    given->dim = (size_t)view->shape[view->dims - 1];
+    given->length = (size_t)view->shape[view->dims - 2];
+    given->tokens = view->dims == 3 ? (size_t)view->shape[0] * given->length : given->length;
+    if (!dtype_is_output(view->dtype) || given->dim == 0 || given->dim % 2 != 0 || given->tokens == 0 ||
+        given->tokens > INT32_MAX)
+        return raise_error(PyExc_ValueError, "cos must have float32, float16 or bfloat16 rows of an even length");
+    if (!view_is_contiguous(view) || !view_is_contiguous(&given->sin))
+        return raise_error(PyExc_ValueError, "cos and sin must be contiguous");
+    return view_require_dtype(&given->sin, "sin", view->dtype) < 0
+               ? -1
+               : view_require_shape(&given->sin, "sin", view->dims, view->shape);
+}
+
+static int allocate_given(struct given *given, size_t sequences)
+{
+    const size_t row_bytes = 2 * given->dim * sizeof(float) + sizeof *given->indices;
+    if (given->tokens > (PTRDIFF_MAX / 2) / row_bytes ||
+        (given->rows = PyMem_Malloc(given->tokens * row_bytes + sequences * sizeof *given->starts)) == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    given->starts = (int64_t *)(void *)(given->rows + 2 * given->dim * given->tokens);
+    given->indices = (int32_t *)(void *)(given->starts + sequences);
+    return 0;
+}
+
+/* Converts cosines or sines to float32, into rows of 2 * dim columns. */
+static int convert_given(const struct given *given, const struct view *view, float *to)
+{
+    const inlay_table table = inlay_table_view(dtype_infos[view->dtype].element, view->data, given->tokens, given->dim,
+                                               given->dim * dtype_infos[view->dtype].bytes);
+    const inlay_status status = inlay_gather(&table, given->indices, INLAY_ID_I32, given->tokens, 1, to,
+                                             2 * given->dim * sizeof(float), NULL, NULL);
+    if (status == INLAY_OK)
+        return 0;
+    raise_status(status);
+    return -1;
+}
+
+/* Moves the first half of the given numbers of a row, dim of them, to `to`, which may be before them. Returns false if
+   the other half isn't the same. */
+static bool keep_half(const struct given *given, const float *row, float *to)
+{
+    const size_t half = given->dim / 2;
+    bool same = true;
+    if (given->first || !given->interleaved) {
+        same = given->first || memcmp(row, row + half, half * sizeof *row) == 0;
+        memmove(to, row, half * sizeof *row);
+    } else {
+        for (size_t i = 0; i < half; i++) {
+            same = same && memcmp(row + 2 * i, row + 2 * i + 1, sizeof *row) == 0;
+            to[i] = row[2 * i];
+        }
+    }
+    return same;
+}
+
+/* Fills in the rows of a handle, [tokens, dim]. Returns 0 if cosines or sines don't repeat, and -1 on failure. */
+static int make_rows(const struct given *given)
+{
+    const size_t dim = given->dim;
+    for (size_t i = 0; i < given->tokens; i++)
+        given->indices[i] = (int32_t)i;
+    if (convert_given(given, &given->cos, given->rows) < 0 || convert_given(given, &given->sin, given->rows + dim) < 0)
+        return -1;
+    bool same = true;
+    for (size_t i = 0; same && i < given->tokens; i++) {
+        const float *row = given->rows + 2 * dim * i;
+        same = keep_half(given, row, given->rows + dim * i) &&
+               keep_half(given, row + dim, given->rows + dim * i + dim / 2);
+    }
+    return same;
+}
+
+/* Sets the positions of the tokens: the row of each. */
+static int read_rows(struct rotation *call, const struct given *given)
+{
+    const size_t sequences = call->batch.sequences;
+    if (call->batch.length != given->length ||
+        (given->tokens != given->length * sequences && given->tokens != given->length))
+        return raise_error(PyExc_ValueError, "cos must have the same tokens as the arrays");
+    for (size_t i = 0; i < sequences; i++)
+        given->starts[i] = given->tokens == given->length ? 0 : (int64_t)(i * given->length);
+    call->batch.starts = given->starts;
+    return 0;
+}
+
+/* Returns 1 if it has rotated the arrays, 0 if cosines or sines don't repeat, and -1 on failure. */
+static int run_given(struct rotation *call, struct given *given, PyObject *const *args, struct rotary_facts *rotary)
+{
+    inlay_rotary *handle;
+    call->heads_first = PyObject_IsTrue(args[GIVEN_HEADS_FIRST]);
+    if (call->heads_first < 0 || read_given(given, args[GIVEN_COS], args[GIVEN_SIN], args[GIVEN_COLUMNS]) < 0)
+        return -1;
+    rotary->dim = (Py_ssize_t)given->dim;
+    while (call->viewed < call->count)
+        if (read_array(call, args[GIVEN_ARRAYS + call->viewed]) < 0)
+            return -1;
+    if (allocate_given(given, call->batch.sequences) < 0 || read_rows(call, given) < 0)
+        return -1;
+    const int repeats = make_rows(given);
+    if (repeats <= 0)
+        return repeats;
+    const inlay_status status =
+        inlay_rotary_from_rows(given->rows, given->tokens, given->dim,
+                               given->interleaved ? INLAY_ROTARY_INTERLEAVED : INLAY_ROTARY_HALVES, NULL, &handle);
+    if (status != INLAY_OK) {
+        raise_status(status);
+        return -1;
+    }
+    rotary->handle = handle;
+    const int failed = open_outputs(call, args[GIVEN_OUT]) < 0 ? -1 : run(call);
+    inlay_rotary_destroy(handle);
+    return failed < 0 ? -1 : 1;
+}
+
+PyObject *rotate_given(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
+{
+    struct rotary_facts rotary = {NULL, 0, 0};
+    struct given given;
+    struct rotation call;
+    if (count <= GIVEN_ARRAYS || count > GIVEN_ARRAYS + INLAY_ROTARY_MAX_TENSORS)
+        return PyErr_Format(PyExc_TypeError, "rotate_given() takes 1 to %d arrays", INLAY_ROTARY_MAX_TENSORS);
+    memset(&call, 0, offsetof(struct rotation, arrays));
+    memset(&given, 0, sizeof given);
+    call.rotary = &rotary;
+    call.batch = inlay_batch_i32(NULL, 0, 0, 0);
+    call.count = (size_t)(count - GIVEN_ARRAYS);
+    const int rotated = run_given(&call, &given, args, &rotary);
+    PyMem_Free(given.rows);
+    view_release(&given.cos);
+    view_release(&given.sin);
+    PyObject *results = end(&call, args + GIVEN_ARRAYS, rotated <= 0);
+    return rotated == 0 ? Py_NewRef(Py_None) : results;
+}
