@@ -903,10 +903,10 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(
-        argc, argv, "rotate", NULL, NULL, kernels_match_scalar_between_guard_pages, results_match_long_double,
-        every_way_to_give_positions, caches_and_given_frequencies_change_no_bits, given_rows_rotate_like_computed_ones,
-        packed_queries_and_keys_in_place, inverse_undoes_a_rotation, parts_change_no_bits,
-        arrays_that_change_during_a_call_lead_nowhere_else, errors_of_calls, errors_of_axes, errors_of_specs,
-        errors_of_given_rows);
+    return RUN_TESTS(argc, argv, "rotate", NULL, NULL, kernels_match_scalar_between_guard_pages,
+                     results_match_long_double, every_way_to_give_positions,
+                     caches_and_given_frequencies_change_no_bits, given_rows_rotate_like_computed_ones,
+                     packed_queries_and_keys_in_place, inverse_undoes_a_rotation, parts_change_no_bits,
+                     arrays_that_change_during_a_call_lead_nowhere_else, errors_of_calls, errors_of_axes,
+                     errors_of_specs, errors_of_given_rows);
 }
