@@ -268,7 +268,7 @@ static void quantize_iq3_s(const unsigned char *from, const struct block_type *t
 /* ---- The types -------------------------------------------------------------------------------------------------- */
 
 /* The values of INLAY_IQ4_NL and INLAY_IQ4_XS. */
-static const signed char iq4_nl[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
+static const signed char iq4_levels[16] = {-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113};
 
 const struct block_type inlay_block_types[INLAY_ELEMENT_TYPES] = {
     [INLAY_Q8_0] = {.block = quantize_q8_0, .largest = 127, .limit = BITS_F16},
@@ -277,7 +277,7 @@ const struct block_type inlay_block_types[INLAY_ELEMENT_TYPES] = {
     [INLAY_Q5_0] = {.block = quantize_signed, .largest = 16, .limit = BITS_F16},
     [INLAY_Q5_1] = {.block = quantize_ranged, .largest = 31, .limit = BITS_F16},
     [INLAY_IQ4_NL] =
-        {.block = quantize_iq4_nl, .largest = 127, .limit = BITS_F16, .parts = 1, .units = 1, .values = iq4_nl},
+        {.block = quantize_iq4_nl, .largest = 127, .limit = BITS_F16, .parts = 1, .units = 1, .values = iq4_levels},
     [INLAY_MXFP4] = {.block = quantize_mxfp4, .largest = 6, .limit = BITS_STEPS},
     [INLAY_NVFP4] = {.block = quantize_nvfp4, .largest = 6, .limit = BITS_2688},
     [INLAY_Q3_K] = {.block = quantize_q3_k, .largest = 3, .limit = BITS_F16, .parts = 16, .units = 31},
@@ -288,6 +288,6 @@ const struct block_type inlay_block_types[INLAY_ELEMENT_TYPES] = {
     [INLAY_Q6_K] = {.block = quantize_q6_k, .largest = 31, .limit = BITS_F16, .parts = 16, .units = 127},
     [INLAY_Q2_K] = {.block = quantize_q2_k, .largest = 3, .limit = BITS_F16, .parts = 16, .units = 15, .minima = true},
     [INLAY_IQ4_XS] =
-        {.block = quantize_iq4_xs, .largest = 127, .limit = BITS_F16, .parts = 8, .units = 31, .values = iq4_nl},
+        {.block = quantize_iq4_xs, .largest = 127, .limit = BITS_F16, .parts = 8, .units = 31, .values = iq4_levels},
     [INLAY_IQ3_S] = {.block = quantize_iq3_s, .largest = 15, .limit = BITS_F16},
 };

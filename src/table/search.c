@@ -11,10 +11,10 @@
 #include "table/quantize.h"
 
 enum {
-    COLUMNS = 32, /* of a part; superblocks of 16 parts have 16 */
-    STARTS = 7,   /* scales from which the search for a part's scale starts */
-    ROUNDS = 4,   /* of rounding and solving, from each start */
-    PASSES = 3,   /* over a block, each with another unit */
+    COLUMNS = 32,   /* of a part; superblocks of 16 parts have 16 */
+    STARTS = 7,     /* scales from which the search for a part's scale starts */
+    FIT_ROUNDS = 4, /* of rounding and solving, from each start */
+    PASSES = 3,     /* over a block, each with another unit */
 };
 
 static const double max_error = 1e300;
@@ -35,7 +35,7 @@ struct sums {
 };
 
 /* Returns the error, less a constant. */
-static double error_of(const struct sums *sums, struct fit fit)
+static double fit_error(const struct sums *sums, struct fit fit)
 {
     return fit.scale * (fit.scale * sums->uu - 2 * (sums->xu + fit.min * sums->uw)) +
            fit.min * (fit.min * sums->ww + 2 * sums->xw);
@@ -59,7 +59,7 @@ static struct fit solve(const struct sums *sums, bool minima)
 }
 
 /* Returns the index of the value nearest to x, the first one of two. Values ascend. */
-static inline unsigned nearest_of(const signed char values[16], double x)
+static inline unsigned nearest_level(const signed char values[16], double x)
 {
     unsigned index = 0;
     for (unsigned half = 8; half > 0; half /= 2)
@@ -91,7 +91,7 @@ static double reciprocal(double scale)
 }
 
 /* Returns the sum of n values, a power of two, in an order that compilers can vectorize. Overwrites them. */
-static double sum_of(double *x, size_t n)
+static double sum_values(double *x, size_t n)
 {
     for (; n > 1; n /= 2)
         for (size_t i = 0; i < n / 2; i++)
@@ -121,7 +121,7 @@ static struct sums sums_of(const struct block_type *type, const struct values *p
     double numbers[COLUMNS], squares[COLUMNS], products[COLUMNS];
     if (type->values != NULL)
         for (size_t i = 0; i < n; i++)
-            numbers[i] = type->values[nearest_of(type->values, part->x[i] * inverse)];
+            numbers[i] = type->values[nearest_level(type->values, part->x[i] * inverse)];
     else
         for (size_t i = 0; i < n; i++)
             numbers[i] = clamped(nearest((part->x[i] + fit.min) * inverse), low, high);
@@ -129,10 +129,10 @@ static struct sums sums_of(const struct block_type *type, const struct values *p
         squares[i] = numbers[i] * numbers[i];
         products[i] = numbers[i] * part->x[i];
     }
-    const double xu = sum_of(products, n), xw = part->sum;
+    const double xu = sum_values(products, n), xw = part->sum;
     return (struct sums){
-        .uu = sum_of(squares, n) + xu * xu * part->inverse_square,
-        .uw = sum_of(numbers, n) + xu * xw * part->inverse_square,
+        .uu = sum_values(squares, n) + xu * xu * part->inverse_square,
+        .uw = sum_values(numbers, n) + xu * xw * part->inverse_square,
         .ww = (double)n + xw * xw * part->inverse_square,
         .xu = 2 * xu,
         .xw = 2 * xw,
@@ -145,7 +145,7 @@ static void put_numbers(const struct block_type *type, const struct values *part
     const double inverse = reciprocal(fit.scale), low = lowest_of(type), high = type->largest;
     for (size_t i = 0; i < columns_of(type); i++) {
         const double scaled = (part->x[i] + fit.min) * inverse;
-        q[i] = (unsigned char)(type->values != NULL ? nearest_of(type->values, scaled)
+        q[i] = (unsigned char)(type->values != NULL ? nearest_level(type->values, scaled)
                                                     : clamped(nearest(scaled), low, high) - low);
     }
 }
@@ -171,10 +171,10 @@ static struct fit fit_part(const struct block_type *type, const struct values *p
             fit.scale = (most - least) / (reach + beyond);
             fit.min = clamped(-least - fit.scale * beyond / 2, 0, -least);
         }
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 0; round < FIT_ROUNDS; round++) {
             const struct sums sums = sums_of(type, part, fit);
             fit = solve(&sums, type->minima);
-            const double error = error_of(&sums, fit);
+            const double error = fit_error(&sums, fit);
             if (error < best_error) {
                 best_error = error;
                 best = fit;
@@ -213,7 +213,7 @@ static struct part part_in_units(const struct block_type *type, const struct val
             fit.min = part.min * unit.min;
             part.sums = sums_of(type, values, fit);
         }
-        part.error = error_of(&part.sums, fit);
+        part.error = fit_error(&part.sums, fit);
         best = part.error < best.error ? part : best;
     }
     return best;
