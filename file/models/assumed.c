@@ -118,13 +118,13 @@ static bool has_tensor(const struct inlay_found_model *found, const inlay_file_t
 const char *inlay_model_unused_tensor(const struct inlay_found_model *found)
 {
     const bool is_decoder = found->part != NULL || strncmp(found->names->tokens, "decoder.", 8) == 0;
-    const bool own = *found->prefix == '*';
     const struct inlay_catalog *catalog = &found->settings.file->catalog;
     char prefix[INLAY_MODEL_NAME_ROOM];
-    const int size = snprintf(prefix, sizeof prefix, "%s%s", own ? found->model->name : "", found->prefix + own);
+    inlay_model_tensor(found, "", prefix);
+    const size_t size = strlen(prefix);
     for (size_t i = 0; i < catalog->name_count; i++) {
         const inlay_file_tensor *tensor = catalog->by_name[i];
-        const char *rest = strncmp(tensor->name, prefix, (size_t)size) == 0 ? tensor->name + size : "";
+        const char *rest = strncmp(tensor->name, prefix, size) == 0 ? tensor->name + size : "";
         if (!is_of_block(tensor->name) && (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
             has_word_of(rest, tensor_words) && !has_word_of(rest, foreign_words) &&
             strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0 && !has_tensor(found, tensor) &&

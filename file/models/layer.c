@@ -133,6 +133,9 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
     inlay_report_line(&layer->report, "model: %s%s%s (%s)", model->name, part != NULL ? ", " : "",
                       part != NULL ? part : "", builder->found.detected_by);
     inlay_report_choice(&layer->report, builder->found.settings.file);
+    if (builder->found.wrapper_size > 0)
+        inlay_report_line(&layer->report, "wrapper: all names begin with %.*s", builder->found.wrapper_size,
+                          builder->found.wrapper);
     if (!check_demanded(builder) || !inlay_build_tokens(builder))
         return false;
     add_all_following(builder);

@@ -383,8 +383,11 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
     name += *name == '?';
     const bool moved = same(found->part, INLAY_MODEL_DECODER) && strncmp(name, encoder, size) == 0;
     const bool own = *found->prefix == '*';
-    const int length = snprintf(full, INLAY_MODEL_NAME_ROOM, "%s%s%s%s", own ? found->model->name : "",
-                                found->prefix + own, moved ? decoder : "", name + (moved ? size : 0));
+    const int length =
+        snprintf(full, INLAY_MODEL_NAME_ROOM, "%.*s%s%s%s%s", found->wrapper_size, found->wrapper,
+                 own ? found->model->name : "", found->prefix + own, moved ? decoder : "", name + (moved ? size : 0));
+    if (length >= INLAY_MODEL_NAME_ROOM)
+        return NULL;
     const inlay_file_tensor *tensor = inlay_catalog_tensor(&found->settings.file->catalog, full);
     if (tensor != NULL || !inlay_ends_in(full, ".weight") || (size_t)length + sizeof "_packed" > INLAY_MODEL_NAME_ROOM)
         return tensor;
@@ -393,6 +396,25 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
     if (tensor == NULL)
         full[length] = '\0';
     return tensor;
+}
+
+/* Finds the prefix that wrappers add to all names of a model: torch.compile(), DataParallel and the first module of
+   sentence-transformers. In sorted order, all names have what the first and the last one have. */
+static void find_wrapper(struct inlay_found_model *found)
+{
+    static const char *const wrappers[] = {"_orig_mod.", "module.", "0.auto_model."};
+    const struct inlay_catalog *catalog = &found->settings.file->catalog;
+    const char *first = catalog->name_count > 0 ? catalog->by_name[0]->name : "";
+    const char *last = catalog->name_count > 0 ? catalog->by_name[catalog->name_count - 1]->name : "";
+    found->wrapper = first;
+    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers;) {
+        const size_t size = strlen(wrappers[i]);
+        const bool is_next = strncmp(first, wrappers[i], size) == 0 && strncmp(last, wrappers[i], size) == 0;
+        first += is_next ? size : 0;
+        last += is_next ? size : 0;
+        i = is_next ? 0 : i + 1; /* wrappers are nested in any order */
+    }
+    found->wrapper_size = (int)(first - found->wrapper);
 }
 
 /* Returns true if a file has all required tensors of a set. */
@@ -529,6 +551,7 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
                                         .detected_by = name != NULL ? "options" : "names of tensors",
                                         .part = part,
                                         .settings = inlay_settings_of(file, error)};
+    find_wrapper(found);
     if (name != NULL && found->model == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no model family has this name%s",
                                part != NULL ? " and this part" : "");

@@ -84,7 +84,9 @@ struct inlay_found_model {
     const char *other_key;                 /**< key that names another family than the options, or null */
     const struct inlay_model *other;       /**< that family, or null */
     const struct inlay_model_names *names; /**< the set of names that the file has */
-    const char *prefix;                    /**< of the names of tensors; a star is replaced by the family's name */
+    const char *wrapper;                   /**< [wrapper_size], before the prefix in all names of the file */
+    int wrapper_size;
+    const char *prefix; /**< of the names of tensors; a star is replaced by the family's name */
     struct inlay_settings settings;
 };
 

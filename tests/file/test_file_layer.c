@@ -388,6 +388,23 @@ static const struct family families[] = {
     {"Gemma 3n in GGUF, per layer", "gemma", .part = "per_layer", .values = GGUF("gemma3n"),
      .pieces = {[TOKENS] = {"per_layer_token_embd.weight", "Q8_0", VOCAB, 512}}, .scale = 16, .first_for_bad_ids = true,
      .says = "scale: 16 (default)\n"},
+    /* Names of wrappers */
+    {"BERT in two wrappers", "bert", .config = "{\"model_type\": \"bert\"}",
+     .pieces = {BERT_TENSORS("module._orig_mod.bert.", "F32")}, .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
+     .says = "wrapper: all names begin with module._orig_mod.\n"},
+    {"BERT in sentence-transformers", "bert", .config = "{\"model_type\": \"bert\"}",
+     .pieces = {BERT_TENSORS("_orig_mod.0.auto_model.", "F32")}, .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f},
+    {"ALBERT in a wrapper", "electra", .config = "{\"model_type\": \"albert\"}",
+     .pieces = {BERT_TENSORS("module.", "F32"), [OTHER] = {"module.encoder.embedding_hidden_mapping_in.weight", "F32",
+                                                           60, DIM}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
+     .remaining_ops = "projection module.encoder.embedding_hidden_mapping_in.weight;"},
+    {"a norm in a wrapper", "llama", .model = "llama",
+     .pieces = {[TOKENS] = ROWS_OF("_orig_mod.model.embed_tokens.weight", "F32"),
+                [OTHER] = {"_orig_mod.model.embed_norm.weight", "F32", DIM, 0}},
+     .remaining_ops = "unknown _orig_mod.model.embed_norm.weight;"},
+    {"a scale in a wrapper", "llama", .config = "{\"model_type\": \"llama\"}",
+     .pieces = {[TOKENS] = ROWS_OF("module.model.embed_tokens.weight", "I8")}, .table_scale = 0.25f, .scale = 0.25f},
     {"model2vec", "static", .config = "{\"model_type\": \"model2vec\", \"normalize\": true}",
      .pieces = {[TOKENS] = ROWS_OF("embeddings", "F32")}, .norm = INLAY_NORM_L2, .epsilon = 1e-32f, .pools = true,
      .says = "norm: L2, epsilon 1e-32 (config.normalize)\n"},
@@ -472,6 +489,7 @@ static const char *write_family(const struct family *family)
 {
     struct model_tensor tensors[ROLES + 2] = {{0}};
     const struct model model = {tensors, family->config, family->values};
+    char scale[64];
     size_t count = 0;
     for (size_t role = 0; role < ROLES; role++) {
         const struct piece *piece = &family->pieces[role];
@@ -480,9 +498,9 @@ static const char *write_family(const struct family *family)
                 piece->name,       piece->type,    piece->dim > 0 ? 2 : 1, {piece->rows, piece->dim},
                 arrays[role].data, bytes_of(piece)};
     }
+    snprintf(scale, sizeof scale, "%s_scale", family->pieces[TOKENS].name);
     if (family->table_scale != 0)
-        tensors[count] = (struct model_tensor){
-            "model.embed_tokens.weight_scale", "F32", 0, {0}, &family->table_scale, sizeof(float)};
+        tensors[count] = (struct model_tensor){scale, "F32", 0, {0}, &family->table_scale, sizeof(float)};
     return model_write(&model);
 }
 

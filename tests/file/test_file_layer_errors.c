@@ -46,6 +46,9 @@ struct bad_model {
 #define OPT_PLACES "decoder.embed_positions.weight", "F32", 9, DIM
 #define LLAMA_ROWS "model.embed_tokens.weight", "F32", VOCAB, DIM
 
+#define SIZES "\"vocab_size\": 20, \"hidden_size\": 8"
+#define LLAMA(keys) "{\"model_type\": \"llama\", " keys "}"
+
 static const struct bad_model bad_models[] = {
     /* Families */
     {"an unknown model", "{\"model_type\": \"owl\"}", .tensors = {{LLAMA_ROWS}}, .status = MODEL,
@@ -113,6 +116,31 @@ static const struct bad_model bad_models[] = {
      .name = "embeddings.LayerNorm.bias"},
     {"neither positions nor sinusoids", "{\"model_type\": \"distilbert\"}", .tensors = {{WORDS}, {GAMMA}, {BETA}},
      .status = MISSING, .name = "embeddings.position_embeddings.weight"},
+    /* Wrappers */
+    {"a wrapper of some tensors", BERT,
+     .tensors = {{"module.bert." WORDS},
+                 {"module.bert." PLACES},
+                 {"module.bert." KINDS},
+                 {"module.bert." GAMMA},
+                 {"module.bert." BETA},
+                 {"mona", "F32", 1, 0}},
+     .status = MISSING, .name = "bert.embeddings.word_embeddings.weight"},
+    {"a wrapper of all tensors but the first", BERT,
+     .tensors = {{"module.bert." WORDS},
+                 {"module.bert." PLACES},
+                 {"module.bert." KINDS},
+                 {"module.bert." GAMMA},
+                 {"module.bert." BETA},
+                 {"classifier.bias", "F32", 1, 0}},
+     .status = MISSING, .name = "bert.embeddings.word_embeddings.weight"},
+    {"an adapter's wrapper", LLAMA(SIZES), .tensors = {{"base_model.model." LLAMA_ROWS}}, .status = MISSING,
+     .name = "model.embed_tokens.weight"},
+    {"a wrapper inside a model", LLAMA(SIZES), .tensors = {{"model._orig_mod.embed_tokens.weight", "F32", VOCAB, DIM}},
+     .status = MISSING, .name = "model.embed_tokens.weight"},
+#define FOUR "module.module.module.module."
+    {"wrappers that leave room for half a name", LLAMA(SIZES),
+     .tensors = {{FOUR FOUR FOUR FOUR "module.model.em", "F32", VOCAB, DIM}}, .status = MISSING,
+     .name = FOUR FOUR FOUR FOUR "module.model.em"},
     /* Shapes and types */
     {"positions of another dim", BERT,
      .tensors = {{WORDS}, {"embeddings.position_embeddings.weight", "F32", 16, DIM + 1}, {KINDS}, {GAMMA}, {BETA}},
