@@ -84,7 +84,7 @@
 static const struct inlay_model models[] = {
     {"bert", .detected_by_tensors = true,
      .types = LIST("bert", "splinter", "squeezebert", "visual_bert", "align_text_model", "chinese_clip_text_model",
-                   "bros", "ernie", "dpr"),
+                   "bros", "ernie", "dpr", "flava_text_model"),
      .architectures = LIST("bert"),
      .prefixes = LIST("bert.", "", "splinter.", "transformer.", "visual_bert.", "bros.", "ernie.",
                       "question_encoder.bert_model.", "ctx_encoder.bert_model.", "span_predictor.encoder.bert_model."),
@@ -99,8 +99,8 @@ static const struct inlay_model models[] = {
     {"markuplm", BERT_CLASS, ROBERTA_POSITIONS("pad_token_id", 0), .positions_first = true,
      .remaining_ops = STEPS({"xpaths", "embeddings.xpath_embeddings.xpath_unitseq2_inner.weight", INLAY_MODEL_NORM})},
     {"big_bird", .prefixes = LIST("bert.", ""), BERT_CLASS, SCALE_IF("rescale_embeddings", 0)},
-    {"bert-generation", .prefixes = LIST("bert.", ""), .names = NAMES({BERT_TOKENS, BERT_NORM}),
-     LAYER_NORM("layer_norm_eps", 1e-12)},
+    {"bert-generation", .types = LIST("bert-generation", "blip_text_model"), .prefixes = LIST("bert.", ""),
+     .names = NAMES({BERT_TOKENS, BERT_NORM}), LAYER_NORM("layer_norm_eps", 1e-12)},
     {"roc_bert", BERT_CLASS, .demanded = {"concat_input", NULL, .otherwise = 1},
      .remaining_ops = STEPS({"shapes", "embeddings.shape_embed.weight", INLAY_MODEL_SEGMENTS},
                             {"pronunciations", "embeddings.pronunciation_embed.weight", INLAY_MODEL_SEGMENTS},
@@ -152,11 +152,12 @@ static const struct inlay_model models[] = {
     {"rembert", BERT_CLASS, .dim = "input_embedding_size",
      .remaining_ops = STEPS({"projection", "encoder.embedding_hidden_mapping_in.weight", INLAY_MODEL_END})},
     {"roberta", .detected_by_tensors = true,
-     .types =
-         LIST("roberta", "xlm-roberta", "camembert", "data2vec-text", "xmod", "ibert", "roberta-prelayernorm", "lilt"),
+     .types = LIST("roberta", "xlm-roberta", "camembert", "data2vec-text", "xmod", "ibert", "roberta-prelayernorm",
+                   "lilt", "altclip_text_model", "bridgetower_text_model", "clap_text_model"),
      .prefixes = LIST("roberta.", "data2vec_text.", "", "roberta_prelayernorm.", "ibert.", "lilt."),
      .names = NAMES({BERT_ALL}, {BERT_TOKENS, BERT_SEGMENTS, BERT_OLD_NORM}),
-     ROBERTA_POSITIONS("pad_token_id", 1, OTHERS({"lilt", 0})), LAYER_NORM("layer_norm_eps", 1e-12)},
+     ROBERTA_POSITIONS("pad_token_id", 1, OTHERS({"lilt", 0})),
+     LAYER_NORM("layer_norm_eps", 1e-12, OTHERS({"altclip_text_model", 1e-5}, {"bridgetower_text_model", 1e-5}))},
     {"longformer", .types = LIST("longformer", "luke"), .prefixes = LIST("longformer.", "luke.", ""), BERT_CLASS,
      ROBERTA_POSITIONS("pad_token_id", 1), .positions_first = true},
     {"xlm-roberta-xl", .prefixes = LIST("roberta.", ""), .names = NAMES({BERT_TOKENS, BERT_SEGMENTS}),
@@ -182,7 +183,10 @@ static const struct inlay_model models[] = {
      .names = NAMES({.tokens = "wte.weight"}, {GGUF_TOKENS, .positions = "?position_embd.weight"}), .dim = "d_model"},
     {"openai-gpt", .prefixes = LIST("transformer.", ""),
      .names = NAMES({.tokens = "tokens_embed.weight", .positions = "positions_embed.weight"}), .dim = "n_embd"},
-    {"clip", .types = LIST("clip_text_model", "siglip_text_model", "siglip2_text_model", "metaclip_2_text_model"),
+    {"clip",
+     .types =
+         LIST("clip_text_model", "siglip_text_model", "siglip2_text_model", "metaclip_2_text_model", "aimv2_text_model",
+              "clipseg_text_model", "groupvit_text_model", "owlv2_text_model", "owlvit_text_model", "xclip_text_model"),
      .prefixes = LIST("text_model.", ""),
      .names =
          NAMES({.tokens = "embeddings.token_embedding.weight", .positions = "embeddings.position_embedding.weight"})},
@@ -287,7 +291,9 @@ static const struct inlay_model models[] = {
     /* llama.cpp has no key for it. */
     {"minicpm3", .architectures = LIST("minicpm3"), LANGUAGE_MODEL_OR_GGUF, SCALE_BY("scale_emb", NULL, 12)},
     {"inkling", .types = LIST("inkling_text"), LANGUAGE_PREFIXES,
-     .names = NAMES({.tokens = "embed_tokens.weight", .gamma = "embed_tokens.embed_norm.weight"}), RMS_NORM(1e-6)},
+     .names = NAMES({.tokens = "embed_tokens.weight", .gamma = "embed_tokens.embed_norm.weight"},
+                    {.tokens = "embed.weight", .gamma = "embed_norm.weight"}),
+     RMS_NORM(1e-6)},
     {"deepseek_v4", .detected_by_tensors = true,
      .types = LIST("deepseek_v4", "hy_v4", "hy_v4_vl_text", "glm5_next_text", "qwen4_exp", "qwen4_exp_text"),
      .architectures = LIST("deepseek4", "deepseek41", "qwen4exp", "hy_v4", "glm5-next"), LANGUAGE_PREFIXES,
@@ -339,14 +345,31 @@ enum { MODELS = sizeof models / sizeof *models };
 /* Types of multimodal models that embed ids as their text model does alone. */
 static const struct inlay_model wholes = {
     .types =
-        LIST("aria", "audioflamingo3", "aya_vision", "clip", "cohere2_vision", "cosmos3_edge", "cosmos3_omni",
-             "deepseek_vl", "deepseek_vl_hybrid", "embedding_gemma2", "exaone4_5", "fuyu", "gemma4_unified",
-             "glm5_next", "glm_ocr", "glmasr", "got_ocr2", "granite_speech", "granite_speech_plus", "hy_v4_vl",
-             "hyperclovax_vision_v2", "inkling_mm_model", "internvl", "kimi_k25", "lfm2_vl", "lfm3_vl", "lighton_ocr",
-             "llava", "llava_next", "llava_next_video", "llava_onevision", "metaclip_2", "minicpm_ocr", "minicpmv4_6",
-             "minicpmv4_7", "minimax_m3_vl", "mistral_large4", "moss_transcribe_diarize", "muse_glimmer",
-             "musicflamingo", "omniasr", "ovis2", "paligemma", "qianfan_ocr", "qwen2_audio", "qwen3_asr", "siglip",
-             "siglip2", "video_llama_3", "video_llava", "vipllava", "voxtral")};
+        LIST("aimv2", "align", "altclip", "aria", "audioflamingo3", "aya_vision", "blip", "blip-2", "bridgetower",
+             "chinese_clip", "clap", "clip", "clipseg", "cohere2_vision", "cosmos3_edge", "cosmos3_omni", "deepseek_vl",
+             "deepseek_vl_hybrid", "embedding_gemma2", "exaone4_5", "flava", "fuyu", "gemma4_unified", "glm5_next",
+             "glm_ocr", "glmasr", "got_ocr2", "granite_docling", "granite_speech", "granite_speech_plus", "groupvit",
+             "hy_v4_vl", "hyperclovax_vision_v2", "idefics2", "idefics3", "inkling_mm_model", "instructblip",
+             "instructblipvideo", "internvl", "kimi_k25", "lfm2_vl", "lfm3_vl", "lighton_ocr", "llava", "llava_next",
+             "llava_next_video", "llava_onevision", "metaclip_2", "minicpm_ocr", "minicpmv4_6", "minicpmv4_7",
+             "minimax_m3_vl", "mistral_large4", "modernvbert", "moss_transcribe_diarize", "muse_glimmer",
+             "musicflamingo", "omniasr", "ovis2", "owlv2", "owlvit", "paligemma", "pe_audio", "qianfan_ocr",
+             "qwen2_audio", "qwen3_asr", "siglip", "siglip2", "smolvlm", "ultravbert", "video_llama_3", "video_llava",
+             "vipllava", "vision-text-dual-encoder", "voxtral", "xclip")};
+
+/* Types of multimodal models with other prefixes before those of their text model. */
+static const struct inlay_model renamed[] = {
+    {.types = LIST("granite_docling", "idefics2", "idefics3", "modernvbert", "smolvlm", "ultravbert"),
+     .prefixes = LIST("model.text_model.", "text_model.")},
+    {.types = LIST("align", "altclip", "blip", "bridgetower", "chinese_clip", "clap", "pe_audio",
+                   "vision-text-dual-encoder"),
+     .prefixes = LIST("text_model.")},
+    {.types = LIST("flava"), .prefixes = LIST("text_model.", "flava.text_model.")},
+    {.types = LIST("owlvit"), .prefixes = LIST("", "owlvit.")},
+    {.types = LIST("owlv2"), .prefixes = LIST("", "owlv2.")},
+    {.types = LIST("blip-2", "instructblip", "instructblipvideo"), .prefixes = LIST("language_model.")},
+    {.types = LIST("inkling_mm_model"), .prefixes = LIST("", "model.llm.")},
+};
 
 /* Returns the prefixes of a family. A star is replaced by its name. */
 static const char *const *prefixes_of(const struct inlay_model *model)
@@ -384,7 +407,7 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
     const bool moved = same(found->part, INLAY_MODEL_DECODER) && strncmp(name, encoder, size) == 0;
     const bool own = *found->prefix == '*';
     const int length =
-        snprintf(full, INLAY_MODEL_NAME_ROOM, "%.*s%s%s%s%s", found->wrapper_size, found->wrapper,
+        snprintf(full, INLAY_MODEL_NAME_ROOM, "%.*s%s%s%s%s%s", found->wrapper_size, found->wrapper, found->whole,
                  own ? found->model->name : "", found->prefix + own, moved ? decoder : "", name + (moved ? size : 0));
     if (length >= INLAY_MODEL_NAME_ROOM)
         return NULL;
@@ -428,29 +451,6 @@ static bool has_all(const struct inlay_found_model *found, const struct inlay_mo
     return true;
 }
 
-/* Finds the first set of names of the family that the file has with a prefix, or else the first whose token table it
-   has. Returns true for a whole set; found->names is null without a token table. */
-static bool find_names(struct inlay_found_model *found)
-{
-    char full[INLAY_MODEL_NAME_ROOM];
-    struct inlay_found_model candidate = *found;
-    found->names = NULL;
-    for (const struct inlay_model_names *names = found->model->names; names->tokens != NULL; names++)
-        for (const char *const *prefix = prefixes_of(found->model); *prefix != NULL; prefix++) {
-            candidate.prefix = *prefix;
-            if (inlay_model_tensor(&candidate, names->tokens, full) == NULL)
-                continue;
-            bool whole = has_all(&candidate, names);
-            if (whole || found->names == NULL) {
-                found->names = names;
-                found->prefix = *prefix;
-            }
-            if (whole)
-                return true;
-        }
-    return false;
-}
-
 /* Returns true if a family has that name in config.json or in GGUF files. */
 static bool is_called(const struct inlay_model *model, const char *text, bool is_gguf)
 {
@@ -460,6 +460,44 @@ static bool is_called(const struct inlay_model *model, const char *text, bool is
     while (*name != NULL && strcmp(text, *name) != 0)
         name++;
     return *name != NULL;
+}
+
+/* Returns the prefixes before those of the family: of the text model of a type that has other ones than most. */
+static const char *const *first_prefixes_of(const struct inlay_found_model *found)
+{
+    static const char *const none[] = {"", NULL};
+    const inlay_file_value *type = inlay_file_find_value(found->settings.file, "config.model_type");
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (type != NULL && is_called(&renamed[i], type->text, false))
+            return renamed[i].prefixes;
+    return none;
+}
+
+/* Finds the first set of names of the family that the file has with a prefix, or else the first whose token table it
+   has. Returns true for a whole set; found->names is null without a token table. */
+static bool find_names(struct inlay_found_model *found)
+{
+    char full[INLAY_MODEL_NAME_ROOM];
+    struct inlay_found_model candidate = *found;
+    const char *const *prefixes = prefixes_of(found->model), *const *first = first_prefixes_of(found);
+    found->names = NULL;
+    for (const struct inlay_model_names *names = found->model->names; names->tokens != NULL; names++)
+        for (size_t i = 0; first[i] != NULL; i++)
+            for (const char *const *prefix = prefixes; *prefix != NULL; prefix++) {
+                candidate.whole = first[i];
+                candidate.prefix = *prefix;
+                if (inlay_model_tensor(&candidate, names->tokens, full) == NULL)
+                    continue;
+                bool is_all = has_all(&candidate, names);
+                if (is_all || found->names == NULL) {
+                    found->names = names;
+                    found->whole = first[i];
+                    found->prefix = *prefix;
+                }
+                if (is_all)
+                    return true;
+            }
+    return false;
 }
 
 /* Returns true if a family has the given part. */
@@ -550,6 +588,7 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
     *found = (struct inlay_found_model){.model = name != NULL ? find_family(name, part) : NULL,
                                         .detected_by = name != NULL ? "options" : "names of tensors",
                                         .part = part,
+                                        .whole = "",
                                         .settings = inlay_settings_of(file, error)};
     find_wrapper(found);
     if (name != NULL && found->model == NULL)
@@ -571,6 +610,7 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
         return inlay_model_assume(stated, found);
     if (found->names != NULL)
         return true;
+    found->whole = first_prefixes_of(found)[0];
     found->prefix = prefixes_of(found->model)[0];
     inlay_model_tensor(found, found->model->names[0].tokens, full);
     return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, full,

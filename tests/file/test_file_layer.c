@@ -405,6 +405,18 @@ static const struct family families[] = {
      .remaining_ops = "unknown _orig_mod.model.embed_norm.weight;"},
     {"a scale in a wrapper", "llama", .config = "{\"model_type\": \"llama\"}",
      .pieces = {[TOKENS] = ROWS_OF("module.model.embed_tokens.weight", "I8")}, .table_scale = 0.25f, .scale = 0.25f},
+    /* Prefixes of multimodal models */
+    {"Idefics 3", "llama", .config = "{\"model_type\": \"idefics3\", \"text_config\": {\"model_type\": \"llama\"}}",
+     .pieces = {[TOKENS] = ROWS_OF("module.model.text_model.embed_tokens.weight", "BF16"),
+                [OTHER] = {"module.model.vision_model.embeddings.position_embedding.weight", "BF16", 9, DIM}}},
+    {"BLIP-2", "opt",
+     .config = "{\"model_type\": \"blip-2\", \"text_config\": {\"model_type\": \"opt\", \"hidden_size\": 60}}",
+     .pieces = {[TOKENS] = ROWS_OF("language_model.model.decoder.embed_tokens.weight", "F32"),
+                [POSITIONS] = {"language_model.model.decoder.embed_positions.weight", "F32", 18, 60},
+                [OTHER] = {"language_model.model.decoder.project_in.weight", "F32", 60, DIM}},
+     .rows_alone = true,
+     .remaining_ops = "projection language_model.model.decoder.project_in.weight;positions "
+                      "language_model.model.decoder.embed_positions.weight;"},
     {"model2vec", "static", .config = "{\"model_type\": \"model2vec\", \"normalize\": true}",
      .pieces = {[TOKENS] = ROWS_OF("embeddings", "F32")}, .norm = INLAY_NORM_L2, .epsilon = 1e-32f, .pools = true,
      .says = "norm: L2, epsilon 1e-32 (config.normalize)\n"},

@@ -141,6 +141,11 @@ static const struct bad_model bad_models[] = {
     {"wrappers that leave room for half a name", LLAMA(SIZES),
      .tensors = {{FOUR FOUR FOUR FOUR "module.model.em", "F32", VOCAB, DIM}}, .status = MISSING,
      .name = FOUR FOUR FOUR FOUR "module.model.em"},
+    {"a multimodal prefix of another type", LLAMA(SIZES),
+     .tensors = {{"model.text_model.embed_tokens.weight", "F32", VOCAB, DIM}}, .status = MISSING,
+     .name = "model.embed_tokens.weight"},
+    {"a table of another part", "{\"model_type\": \"align\", \"text_config\": {\"model_type\": \"bert\"}}",
+     .tensors = {BERT_TENSORS}, .status = MISSING, .name = "text_model.bert.embeddings.word_embeddings.weight"},
     /* Shapes and types */
     {"positions of another dim", BERT,
      .tensors = {{WORDS}, {"embeddings.position_embeddings.weight", "F32", 16, DIM + 1}, {KINDS}, {GAMMA}, {BETA}},
