@@ -403,6 +403,10 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
     const size_t size = sizeof encoder - 1;
     if (name == NULL)
         return NULL;
+    if (found->head != NULL && name == found->names->tokens) {
+        snprintf(full, INLAY_MODEL_NAME_ROOM, "%s", found->head->name);
+        return found->head;
+    }
     name += *name == '?';
     const bool moved = same(found->part, INLAY_MODEL_DECODER) && strncmp(name, encoder, size) == 0;
     const bool own = *found->prefix == '*';
@@ -608,7 +612,7 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
     find_names(found);
     if (!is_known)
         return inlay_model_assume(stated, found);
-    if (found->names != NULL)
+    if (found->names != NULL || inlay_model_find_head(found))
         return true;
     found->whole = first_prefixes_of(found)[0];
     found->prefix = prefixes_of(found->model)[0];

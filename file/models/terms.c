@@ -77,7 +77,9 @@ bool inlay_build_tokens(struct inlay_layer_builder *builder)
     const inlay_file_tensor *tensor = find_tensor(builder, builder->found.names->tokens);
     inlay_file_layer *layer = builder->layer;
     const inlay_table *view = &layer->tokens.view;
-    if (tensor == NULL || !take_table(builder, "tokens", tensor, &layer->tokens))
+    const bool is_head = builder->found.head != NULL;
+    if (tensor == NULL ||
+        !take_table(builder, is_head ? "tokens, tied by config.tie_word_embeddings" : "tokens", tensor, &layer->tokens))
         return false;
     builder->tokens_name = tensor->name;
     const struct inlay_key dim_key = {model->any_dim       ? NULL

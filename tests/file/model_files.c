@@ -111,6 +111,10 @@ const char *model_write(const struct model *model)
     if (model->values != NULL)
         write_gguf(model);
     else {
+        if (model->metadata != NULL) {
+            blob_add(&file.header, "{\"__metadata__\":", 16);
+            blob_add(&file.header, model->metadata, strlen(model->metadata));
+        }
         for (const struct model_tensor *tensor = model->tensors; tensor->name != NULL; tensor++)
             safetensors_add(&file, tensor);
         safetensors_write(&file, "model.safetensors");

@@ -34,6 +34,7 @@ struct model {
     const struct model_tensor *tensors; /* ended by one without a name */
     const char *config;                 /* config.json; null: none */
     const struct model_value *values;   /* of a GGUF file, ended by a null key; null: a safetensors file */
+    const char *metadata;               /* __metadata__ of a safetensors file, as JSON; null: none */
 };
 
 /* Writes a model and returns the folder. */

@@ -24,7 +24,7 @@ struct piece {
 /* A family, a checkpoint of it, and its layer according to the model's code. */
 struct family {
     const char *label, *name;
-    const char *config;
+    const char *config, *metadata;
     const struct model_value *values; /* of a GGUF file */
     const char *model, *part;         /* options */
     struct piece pieces[ROLES];
@@ -85,6 +85,12 @@ enum { VOCAB = 50, DIM = 40, SEQUENCES = 3, LENGTH = 7, MAX_ROWS = 64, MAX_DIM =
 #define GGUF_NORM GGUF_GAMMA, [BETA] = {"token_embd_norm.bias", "F32", DIM, 0}
 #define LAYER_NORM(name)                                                                                               \
     .values = GGUF_WITH(name, ".attention.layer_norm_epsilon", 1e-5), .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f
+
+/* The configuration of a model with a tied head. */
+#define TIED(type, more)                                                                                               \
+    "{\"model_type\": \"" type                                                                                         \
+    "\", \"architectures\": [\"AnyForCausalLM\"], \"vocab_size\": 50, \"hidden_size\": 40, "                           \
+    "\"tie_word_embeddings\": true" more "}"
 
 static const struct family families[] = {
     {"BERT", "bert", .config = "{\"model_type\": \"bert\", \"hidden_size\": 40, \"layer_norm_eps\": 1e-7}",
@@ -417,6 +423,24 @@ static const struct family families[] = {
      .rows_alone = true,
      .remaining_ops = "projection language_model.model.decoder.project_in.weight;positions "
                       "language_model.model.decoder.embed_positions.weight;"},
+    /* Tied heads */
+    {"a tied Llama", "llama", .config = TIED("llama", ""),
+     .pieces = {[TOKENS] = ROWS_OF("lm_head.weight", "BF16"), [OTHER] = {"model.norm.weight", "F32", DIM, 0}},
+     .says = "tokens, tied by config.tie_word_embeddings: lm_head.weight [50, 40] BF16\n"},
+    {"a tied Gemma in a wrapper", "gemma", .config = TIED("gemma2", ""),
+     .pieces = {[TOKENS] = ROWS_OF("module.lm_head.weight", "F32")}, .scale = 6.3245554f, .rounds = true},
+    {"a tied Qwen 2 of save_model()", "llama", .config = TIED("qwen2", ""),
+     .metadata = "{\"format\": \"pt\", \"model.embed_tokens.weight\": \"lm_head.weight\"}",
+     .pieces = {[TOKENS] = ROWS_OF("lm_head.weight", "F16")}},
+    {"a tied MPT", "mpt",
+     .config =
+         "{\"model_type\": \"mpt\", \"architectures\": [\"MptForCausalLM\"], \"vocab_size\": 50, \"d_model\": 40, "
+         "\"tie_word_embeddings\": true}",
+     .pieces = {[TOKENS] = ROWS_OF("lm_head.weight", "F32")}},
+    {"a tied Llama with its table", "llama", .config = TIED("llama", ""),
+     .pieces =
+         {[TOKENS] = ROWS_OF("model.embed_tokens.weight", "F32"), [OTHER] = {"lm_head.weight", "F32", VOCAB, DIM}},
+     .says = "tokens: model.embed_tokens.weight "},
     {"model2vec", "static", .config = "{\"model_type\": \"model2vec\", \"normalize\": true}",
      .pieces = {[TOKENS] = ROWS_OF("embeddings", "F32")}, .norm = INLAY_NORM_L2, .epsilon = 1e-32f, .pools = true,
      .says = "norm: L2, epsilon 1e-32 (config.normalize)\n"},
@@ -500,7 +524,7 @@ static void draw(struct random *random, const struct piece *piece, enum role rol
 static const char *write_family(const struct family *family)
 {
     struct model_tensor tensors[ROLES + 2] = {{0}};
-    const struct model model = {tensors, family->config, family->values};
+    const struct model model = {tensors, family->config, family->values, family->metadata};
     char scale[64];
     size_t count = 0;
     for (size_t role = 0; role < ROLES; role++) {

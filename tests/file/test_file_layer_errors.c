@@ -12,7 +12,7 @@ enum { VOCAB = 20, DIM = 8, MAX = 8 };
 
 /* A checkpoint of zeros. */
 struct bad_model {
-    const char *label, *config;
+    const char *label, *config, *metadata;
     const struct model_value *values; /* of a GGUF file */
     const char *model, *part;         /* options */
     struct {
@@ -46,8 +46,22 @@ struct bad_model {
 #define OPT_PLACES "decoder.embed_positions.weight", "F32", 9, DIM
 #define LLAMA_ROWS "model.embed_tokens.weight", "F32", VOCAB, DIM
 
+#define HEAD "lm_head.weight", "F32", VOCAB, DIM
+/* A model whose head is not taken as its token table: by its configuration, or by another tensor. */
+#define UNTIED(label, config_text)                                                                                     \
+    {                                                                                                                  \
+        label, config_text, .tensors = {{HEAD}}, .status = MISSING, .name = "model.embed_tokens.weight"                \
+    }
+#define UNTIED_BY(label, ...)                                                                                          \
+    {                                                                                                                  \
+        label, TIED, .tensors = {{HEAD}, {__VA_ARGS__}}, .status = MISSING, .name = "model.embed_tokens.weight"        \
+    }
+/* The configuration of a model with a tied head, in parts. */
+#define CAUSAL "\"architectures\": [\"LlamaForCausalLM\"]"
 #define SIZES "\"vocab_size\": 20, \"hidden_size\": 8"
+#define TIE "\"tie_word_embeddings\": true"
 #define LLAMA(keys) "{\"model_type\": \"llama\", " keys "}"
+#define TIED LLAMA(CAUSAL ", " SIZES ", " TIE)
 
 static const struct bad_model bad_models[] = {
     /* Families */
@@ -146,6 +160,52 @@ static const struct bad_model bad_models[] = {
      .name = "model.embed_tokens.weight"},
     {"a table of another part", "{\"model_type\": \"align\", \"text_config\": {\"model_type\": \"bert\"}}",
      .tensors = {BERT_TENSORS}, .status = MISSING, .name = "text_model.bert.embeddings.word_embeddings.weight"},
+    /* Heads that may not be tied */
+    UNTIED("a head without a flag", LLAMA(CAUSAL ", " SIZES)),
+    UNTIED("an untied head", LLAMA(CAUSAL ", " SIZES ", \"tie_word_embeddings\": false")),
+    UNTIED("a flag that is null", LLAMA(CAUSAL ", " SIZES ", \"tie_word_embeddings\": null")),
+    UNTIED("a flag that is a text", LLAMA(CAUSAL ", " SIZES ", \"tie_word_embeddings\": \"true\"")),
+    UNTIED("a flag that is a number", LLAMA(CAUSAL ", " SIZES ", \"tie_word_embeddings\": 1")),
+    UNTIED("a second flag that is null", LLAMA(CAUSAL ", " SIZES ", " TIE ", \"tie_embedding\": null")),
+    UNTIED("a second flag that is false", LLAMA(CAUSAL ", " SIZES ", " TIE ", \"tie_embedding\": false")),
+    UNTIED("a part whose flag is false", LLAMA(CAUSAL ", " SIZES ", " TIE ", \"a\": {\"tie_word_embeddings\": false}")),
+    UNTIED("a part with a flag", LLAMA(CAUSAL ", " SIZES ", \"a\": {" TIE "}")),
+    UNTIED("a text model in a model", LLAMA(CAUSAL ", " TIE ", \"text_config\": {" CAUSAL ", " SIZES ", " TIE "}")),
+    UNTIED("a type that doesn't read its flag", "{\"model_type\": \"kimi_linear\", " CAUSAL ", " SIZES ", " TIE "}"),
+    UNTIED("a model without a class", LLAMA(SIZES ", " TIE)),
+    UNTIED("a model of two classes",
+           LLAMA(SIZES ", " TIE ", \"architectures\": [\"LlamaForCausalLM\", \"LlamaForCausalLM\"]")),
+    UNTIED("a class that is a number", LLAMA(SIZES ", " TIE ", \"architectures\": [1]")),
+    UNTIED("a draft model", LLAMA(SIZES ", " TIE ", \"architectures\": [\"LlamaForCausalLMEagle3\"]")),
+    UNTIED("no size of the vocabulary", LLAMA(CAUSAL ", \"hidden_size\": 8, " TIE)),
+    UNTIED("a larger vocabulary", LLAMA(CAUSAL ", \"vocab_size\": 21, \"hidden_size\": 8, " TIE)),
+    {"a vocabulary that is a truth value", LLAMA(CAUSAL ", \"vocab_size\": true, \"hidden_size\": 8, " TIE),
+     .tensors = {{"lm_head.weight", "F32", 1, DIM}}, .status = MISSING, .name = "model.embed_tokens.weight"},
+    UNTIED("no size of the vectors", LLAMA(CAUSAL ", \"vocab_size\": 20, " TIE)),
+    UNTIED("larger vectors", LLAMA(CAUSAL ", \"vocab_size\": 20, \"hidden_size\": 9, " TIE)),
+    UNTIED("a quantized model", LLAMA(CAUSAL ", " SIZES ", " TIE ", \"quantization_config\": {\"bits\": 4}")),
+    UNTIED("a model of its own code", LLAMA(CAUSAL ", " SIZES ", " TIE ", \"auto_map\": {\"AutoModel\": \"m.M\"}")),
+    UNTIED("a quantization without settings", LLAMA(CAUSAL ", " SIZES ", " TIE ", \"quantization_config\": {}")),
+    UNTIED_BY("an adapter of the table", "model.embed_tokens.lora_embedding_A", "F32", 4, VOCAB),
+    UNTIED_BY("a packed table", "model.embed_tokens.qweight", "I32", VOCAB, 1),
+    UNTIED_BY("a table named wte", "model.wte.packed", "U8", VOCAB, 4),
+    UNTIED_BY("a table of another name", "model.words", "F32", VOCAB, DIM),
+    UNTIED_BY("a head with a bias", "lm_head.bias", "F32", VOCAB, 0),
+    UNTIED_BY("a head with an adapter", "model.lm_head.lora_A.weight", "F32", 4, DIM),
+    {"metadata of the table", TIED, .metadata = "{\"model.embed_tokens.weight\": \"{packed}\"}", .tensors = {{HEAD}},
+     .status = MISSING, .name = "model.embed_tokens.weight"},
+    {"metadata of the table in another tensor", TIED,
+     .metadata = "{\"model.embed_tokens.weight\": \"model.norm.weight\"}", .tensors = {{HEAD}}, .status = MISSING,
+     .name = "model.embed_tokens.weight"},
+    {"a head of int8", TIED, .tensors = {{"lm_head.weight", "I8", VOCAB, DIM}}, .status = MISSING,
+     .name = "model.embed_tokens.weight"},
+    {"a head of another family by option", TIED, .model = "granite", .tensors = {{HEAD}}, .status = MISSING,
+     .name = "model.embed_tokens.weight"},
+    {"a head inside a model", TIED, .tensors = {{"model." HEAD}}, .status = MISSING,
+     .name = "model.embed_tokens.weight"},
+    {"a head in GGUF", TIED,
+     .values = (const struct model_value[]){{.key = "general.architecture", .text = "llama"}, {.key = NULL}},
+     .tensors = {{HEAD}}, .status = MISSING, .name = "model.embed_tokens.weight"},
     /* Shapes and types */
     {"positions of another dim", BERT,
      .tensors = {{WORDS}, {"embeddings.position_embeddings.weight", "F32", 16, DIM + 1}, {KINDS}, {GAMMA}, {BETA}},
@@ -255,7 +315,7 @@ static inlay_file *open_model(const struct bad_model *bad)
 {
     static const unsigned char zeros[4096];
     struct model_tensor tensors[MAX + 1] = {{0}};
-    const struct model model = {tensors, bad->config, bad->values};
+    const struct model model = {tensors, bad->config, bad->values, bad->metadata};
     for (size_t i = 0; i < MAX && bad->tensors[i].name != NULL; i++) {
         const size_t rows = bad->tensors[i].rows, dim = bad->tensors[i].dim;
         const char *type = bad->tensors[i].type;

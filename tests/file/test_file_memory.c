@@ -184,7 +184,7 @@ static long expect_failures(const char *label, const char *path,
 
 START_TEST(allocations_of_models_fail)
 {
-    const struct model model = {models[_i].tensors, models[_i].config, NULL};
+    const struct model model = {models[_i].tensors, models[_i].config, NULL, NULL};
     const char *path = model_write(&model);
     inlay_init();
     long allocations =

@@ -263,7 +263,7 @@ static const struct checkpoint bad[] = {
 
 static inlay_file *open_checkpoint(const struct checkpoint *checkpoint)
 {
-    const struct model model = {checkpoint->tensors, checkpoint->config, checkpoint->values};
+    const struct model model = {checkpoint->tensors, checkpoint->config, checkpoint->values, NULL};
     return model_open(&model, checkpoint->label);
 }
 
