@@ -59,11 +59,20 @@ VEC_INLINE size_t rotate_column(struct rotate_block block, size_t i, size_t unit
     return i + 1 < units ? i * block.unit : block.count - block.unit;
 }
 
-VEC_INLINE void rotate_load_angles(vec *cos, vec *sin, struct rotate_block block, size_t vecs)
+/* Loads cosines or sines. For bfloat16, the lower half of a NaN is cleared: results are rounded by adding to it, and a
+   carry would make a NaN of the caller's rows a zero. */
+VEC_INLINE vec rotate_load_angle(const unsigned char *from, inlay_element_type type)
+{
+    const vec x = vec_load(from);
+    const vec_bits nan = (vec_bits)(x != x);
+    return type == INLAY_BF16 ? (vec)(((vec_bits)x & ~(nan & 0xffff)) | (nan & 0x400000)) : x;
+}
+
+VEC_INLINE void rotate_load_angles(vec *cos, vec *sin, struct rotate_block block, size_t vecs, inlay_element_type type)
 {
     for (size_t i = 0; i < vecs; i++) {
-        cos[i] = vec_load(block.cos + rotate_column(block, i, vecs) * sizeof(float));
-        sin[i] = vec_load(block.sin + rotate_column(block, i, vecs) * sizeof(float));
+        cos[i] = rotate_load_angle(block.cos + rotate_column(block, i, vecs) * sizeof(float), type);
+        sin[i] = rotate_load_angle(block.sin + rotate_column(block, i, vecs) * sizeof(float), type);
     }
 }
 
@@ -73,7 +82,7 @@ VEC_INLINE void rotate_halves(struct rotate_heads heads, struct rotate_block blo
 {
     vec cos[ROTATE_VECS], sin[ROTATE_VECS], x[ROTATE_VECS], y[ROTATE_VECS];
     const size_t element = rotate_bytes(type);
-    rotate_load_angles(cos, sin, block, vecs);
+    rotate_load_angles(cos, sin, block, vecs, type);
     const unsigned char *in = heads.in + block.at * element;
     unsigned char *out = heads.out + block.at * element;
     for (size_t left = heads.count; left > 0; left--) {
@@ -98,7 +107,7 @@ VEC_INLINE void rotate_interleaved(struct rotate_heads heads, struct rotate_bloc
 {
     vec cos[ROTATE_VECS], sin[ROTATE_VECS], x[ROTATE_VECS];
     const size_t element = rotate_bytes(type);
-    rotate_load_angles(cos, sin, block, vecs);
+    rotate_load_angles(cos, sin, block, vecs, type);
     const unsigned char *in = heads.in + block.at * element;
     unsigned char *out = heads.out + block.at * element;
     for (size_t left = heads.count; left > 0; left--) {
@@ -135,8 +144,10 @@ VEC_INLINE void rotate_whole_halves(struct rotate_heads heads, struct rotate_blo
     vec x[ROTATE_VECS], y[ROTATE_VECS];
     for (size_t i = 0; i < units; i++) {
         const size_t bytes = rotate_column(block, i, units) * sizeof(float);
-        cos[i] = vec_deinterleave(vec_load(block.cos + bytes), vec_load(block.cos + bytes + VEC_BYTES));
-        sin[i] = vec_deinterleave(vec_load(block.sin + bytes), vec_load(block.sin + bytes + VEC_BYTES));
+        cos[i] = vec_deinterleave(rotate_load_angle(block.cos + bytes, INLAY_BF16),
+                                  rotate_load_angle(block.cos + bytes + VEC_BYTES, INLAY_BF16));
+        sin[i] = vec_deinterleave(rotate_load_angle(block.sin + bytes, INLAY_BF16),
+                                  rotate_load_angle(block.sin + bytes + VEC_BYTES, INLAY_BF16));
     }
     const size_t element = rotate_bytes(INLAY_BF16);
     const unsigned char *in = heads.in + block.at * element;
@@ -163,7 +174,7 @@ VEC_INLINE void rotate_whole_pairs(struct rotate_heads heads, struct rotate_bloc
 {
     vec cos[ROTATE_VECS], sin[ROTATE_VECS], x[ROTATE_VECS];
     const size_t pair = 2 * rotate_bytes(INLAY_BF16);
-    rotate_load_angles(cos, sin, block, units);
+    rotate_load_angles(cos, sin, block, units, INLAY_BF16);
     for (size_t i = 0; i < units; i++)
         sin[i] = inverse ? -sin[i] : sin[i];
     const unsigned char *in = heads.in + block.at * pair;

@@ -446,6 +446,34 @@ START_TEST(given_rows_rotate_like_computed_ones)
 }
 END_TEST
 
+/* Rounding to bfloat16 must not carry into the sign of a NaN. */
+START_TEST(nans_of_given_rows_stay_nan)
+{
+    enum { D = 128 };
+    static const uint32_t nans[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0x7fc00000, 0xff80ffff};
+    float rows[D], numbers[D];
+    uint16_t x[D];
+    for (int way = 0; way < 8; way++) {
+        const inlay_element_type type = way % 2 ? INLAY_F16 : INLAY_BF16;
+        for (size_t i = 0; i < D; i++) {
+            memcpy(rows + i, &nans[i % 5], sizeof *rows);
+            x[i] = type == INLAY_F16 ? 0x3c00 : 0x3f80; /* 1 */
+        }
+        inlay_rotary *given;
+        ck_assert_int_eq(inlay_rotary_from_rows(rows, 1, D, layouts[way / 2 % 2], NULL, &given), INLAY_OK);
+        const inlay_batch batch = inlay_batch_i32(NULL, 1, 1, 0);
+        const inlay_rotary_tensor heads = inlay_rotary_in_place(type, x, 1, D);
+        rotate(given, &batch, &heads, 1, way / 4 ? INLAY_ROTARY_INVERSE : INLAY_ROTARY_FORWARD);
+        const inlay_table table = inlay_table_view(type, x, 1, D, sizeof x);
+        ck_assert_int_eq(inlay_gather(&table, &(int32_t){0}, INLAY_ID_I32, 1, 1, numbers, sizeof numbers, NULL, NULL),
+                         INLAY_OK);
+        for (size_t i = 0; i < D; i++)
+            EXPECT(isnan(numbers[i]), "way %d, column %zu: %g", way, i, (double)numbers[i]);
+        inlay_rotary_destroy(given);
+    }
+}
+END_TEST
+
 START_TEST(packed_queries_and_keys_in_place)
 {
     /* [tokens, queries | keys | values], and per head a query, a key and a value as in GPT-NeoX, without and with a gap
@@ -906,7 +934,7 @@ int main(int argc, char **argv)
     return RUN_TESTS(argc, argv, "rotate", NULL, NULL, kernels_match_scalar_between_guard_pages,
                      results_match_long_double, every_way_to_give_positions,
                      caches_and_given_frequencies_change_no_bits, given_rows_rotate_like_computed_ones,
-                     packed_queries_and_keys_in_place, inverse_undoes_a_rotation, parts_change_no_bits,
-                     arrays_that_change_during_a_call_lead_nowhere_else, errors_of_calls, errors_of_axes,
-                     errors_of_specs, errors_of_given_rows);
+                     nans_of_given_rows_stay_nan, packed_queries_and_keys_in_place, inverse_undoes_a_rotation,
+                     parts_change_no_bits, arrays_that_change_during_a_call_lead_nowhere_else, errors_of_calls,
+                     errors_of_axes, errors_of_specs, errors_of_given_rows);
 }
