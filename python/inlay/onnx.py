@@ -304,7 +304,14 @@ class _Graph:
         dim = 8 // bits * columns if kind == _TYPE.UINT8 else columns
         # Each block is a whole number of groups, the largest that tables support, also if the last block is shorter.
         group = next((group for group in (128, 64, 32) if block % group == dim % group == 0), None)
-        _stop_if(group is None or axis not in (1, -1), node, "has groups that are not multiples of 32 columns")
+        other = group is None or block <= 0 or axis not in (1, -1)
+        _stop_if(other, node, "has groups that are not multiples of 32 columns")
+        count = -(-dim // block)
+        shapes = {"scales": (rows, count), "zeros": (rows, -(-count * bits // 8) if kind == _TYPE.UINT8 else count)}
+        for name, tensor in names.items():
+            wrong = name in shapes and self.shapes[tensor] != shapes[name]
+            wrong |= name == "zeros" and self.types[tensor] != kind
+            _stop_if(wrong, node, f"has {tensor}, whose type or shape doesn't match blocks of {block} columns")
         blocks = None if block == group else numpy.arange(0, dim, group) // block
         inputs = {"ids": names["ids"], "table": self._as_bytes(names["table"], flip, (rows, dim * bits // 8))}
         inputs["scales"] = self._as_float(names["scales"], blocks)

@@ -708,6 +708,35 @@ def test_gather_block_quantized_that_is_skipped(attribute, computed, reason):
     assert fusion == [] and reason in fusion.skipped[0].reason and "GatherBlockQuantized y" in fusion.skipped[0].reason
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"block_size": -256},
+        {"block_size": 0},
+        {"scales": numpy.ones((50, 9), "f4")},
+        {"scales": numpy.ones((50, 2), "f4")},
+        {"scales": numpy.ones(50, "f4")},
+        {"scales": numpy.ones((49, 3), "f4")},
+        {"zeros": numpy.ones((50, 3), "u1")},
+        {"zeros": numpy.ones((50, 2), "i4")},
+        {"zeros": numpy.ones((51, 2), "u1")},
+    ],
+    ids=str,
+)
+def test_gather_block_quantized_that_is_invalid(change):
+    """Models that ONNX Runtime rejects stay as they are."""
+    arrays = {"table": numpy.zeros((50, 288), "u1"), "scales": numpy.ones((50, 3), "f4")}
+    arrays["zeros"] = numpy.zeros((50, 2), "u1")
+    arrays.update({name: array for name, array in change.items() if name in arrays})
+    gather = node("GatherBlockQuantized", "table ids scales zeros", "y", block_size=change.get("block_size", 256))
+    gather.domain = "com.microsoft"
+    model = model_of([gather], arrays)
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    before = model.SerializeToString()
+    fusion = inlay.onnx.fuse(model)
+    assert fusion == [] and model.SerializeToString() == before and "y" in fusion.skipped[0].reason
+
+
 # ---- Constants in files that are not loaded --------------------------------------------------------------------------
 
 
