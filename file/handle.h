@@ -24,7 +24,7 @@ struct inlay_file {
 void *inlay_file_keep(inlay_file *file, size_t bytes);
 
 /** Lets inlay_file_find_copy() return kept memory, now complete, as the copy of a tensor. */
-void inlay_file_set_copy(void *kept, const inlay_file_tensor *of);
+void inlay_file_set_copy(void *memory, const inlay_file_tensor *of);
 
 /** Returns the copy of a tensor, or null. If several threads have copied it, any of their copies. */
 const void *inlay_file_find_copy(inlay_file *file, const inlay_file_tensor *of);

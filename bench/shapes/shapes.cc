@@ -163,7 +163,7 @@ static std::string page_name(const Shape &shape)
 // Returns the types of table and output, e.g. "_fp8_bf16", or their common type.
 static std::string row_types(const Shape &shape)
 {
-    const std::string out = shape.out_type == INLAY_F32 ? "_f32" : shape.out_type == INLAY_F16 ? "_f16" : "_bf16";
+    std::string out = shape.out_type == INLAY_F32 ? "_f32" : shape.out_type == INLAY_F16 ? "_f16" : "_bf16";
     if (shape.type == shape.out_type)
         return out;
     return (shape.type == INLAY_E4M3 ? "_fp8" : "_fp8_scaled") + out;

@@ -246,9 +246,9 @@ typedef struct inlay_file_table {
  * NAME.weight_packed is a compressed-tensors tensor, with NAME.weight_scale, .weight_shape and .weight_zero_point. A U8
  * tensor NAME.weight with .weight_scale_2 is ModelOpt's NVFP4. int8 rows may have group scales and .weight_zero_point.
  *
- * A tensor of F64 is copied to float32 by the first call. If the table has extents, scales of groups that were
- * converted, or converted zero points, every call allocates memory for them. So reuse the table. All this memory is
- * freed when the file is closed.
+ * A tensor of F64 is copied to float32 by the first call, or by each of several first calls at once. If the table has
+ * extents, scales of groups that were converted, or converted zero points, every call allocates memory for them. So
+ * reuse the table. All this memory is freed when the file is closed.
  *
  * @param file   from inlay_file_open()
  * @param name   a name, or a pattern in which one * matches the decimal numbers from 0 up, e.g. "ngram.shard_*.weight"

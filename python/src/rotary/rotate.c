@@ -484,7 +484,7 @@ static int run_given(struct rotation *call, struct given *given, PyObject *const
 
 PyObject *rotate_given(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
-    struct rotary_facts rotary = {NULL, 0, 0};
+    struct rotary_facts rotary = {.axes = 1};
     struct given given;
     struct rotation call;
     if (count <= GIVEN_ARRAYS || count > GIVEN_ARRAYS + INLAY_ROTARY_MAX_TENSORS)
