@@ -14,6 +14,7 @@ import pickle
 import signal
 import threading
 import weakref
+from unittest import mock
 
 import pytest
 
@@ -412,6 +413,56 @@ def test_patches_of_the_application_stay(rotated):
         file.apply_rotary_pos_emb = original
 
 
+def test_a_patch_that_ends_after_restore():
+    """mock.patch puts the replacement back, and another restore() the original."""
+    model = made()
+    file = file_of(model)
+    original = file.apply_rotary_pos_emb
+    inlay.torch.convert(model)
+    with mock.patch.object(file, NAME):
+        inlay.torch.restore(model)
+    assert file.apply_rotary_pos_emb is not original
+    inlay.torch.restore(model)
+    assert file.apply_rotary_pos_emb is original
+
+
+def test_little_memory(rotated, monkeypatch):
+    def fail(*given):
+        raise MemoryError
+
+    model = made()
+    before = model(IDS)[0]
+    inlay.torch.convert(model)
+    monkeypatch.setattr(rotations._core, "rotate_given", fail)
+    with torch.no_grad():
+        assert torch.equal(model(IDS)[0], before) and set(rotated) == {False}
+    inlay.torch.restore(model)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_fork_while_another_thread_holds_the_lock():
+    model, held, done = made(), threading.Event(), threading.Event()
+    inlay.torch.convert(model)
+
+    def hold():
+        with rotations._lock:
+            held.set()
+            done.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        inlay.torch.restore(model)
+        os._exit(0)
+    done.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+    inlay.torch.restore(model)
+
+
 def test_functions_that_are_left(monkeypatch):
     """Unknown functions, ones that fail in the verification or disagree with it, and an interrupt."""
     model = made()
@@ -445,7 +496,7 @@ def test_functions_that_are_left(monkeypatch):
         patch.setattr(rotations._core, "rotate_given", lambda *given: None)
         assert reason() == "skipped, inlay must rotate random numbers"
     with Mode():
-        assert reason() == "skipped, inlay must rotate random numbers"
+        assert reason() == "skipped, a mode of PyTorch is active, e.g. since torch.set_default_device()"
     with monkeypatch.context() as patch:
         patch.setattr(rotations.Site, "verify", lambda _: signal.raise_signal(signal.SIGINT))
         with pytest.raises(KeyboardInterrupt):

@@ -10,6 +10,7 @@ file that calls it is alive.
 import dis
 import functools
 import inspect
+import os
 import sys
 import threading
 import types
@@ -28,7 +29,19 @@ from .rotation_forms import FORMS, Form
 NAMES = ("apply_rotary_pos_emb", "apply_rotary_pos_emb_vision")
 _TYPES = (torch.float32, torch.float16, torch.bfloat16)
 
+_CAUGHT = (*ERRORS, MemoryError)  # the original may need less memory
+
 _lock = threading.RLock()  # finalizers may run while this thread holds it
+
+
+def _renew_lock() -> None:
+    """Another thread may have held the lock when the process forked."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 # ---- Known functions
@@ -92,8 +105,10 @@ class Site:
 
     def _facts(self) -> tuple[Any, ...]:
         """Returns everything that an application may patch to change the original function."""
-        half = self.original.__globals__.get("rotate_half")
-        return self.original.__code__, self.original.__defaults__, half, getattr(half, "__code__", None)
+        names = self.original.__globals__
+        half = names.get("rotate_half")
+        code = self.original.__code__, getattr(half, "__code__", None)
+        return *code, self.original.__defaults__, half, names.get("torch")
 
     def rotate(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Returns the results of the original function, or None if it must compute them."""
@@ -127,8 +142,8 @@ class Site:
         out = tuple([torch.empty_like(tensor, memory_format=self.memory_format) for tensor in tensors])
         try:
             return _core.rotate_given(cos, sin, self.form.columns, heads == -3, out, *tensors)
-        except ERRORS as error:
-            if type(error) not in ERRORS:
+        except _CAUGHT as error:
+            if type(error) not in _CAUGHT:
                 raise
         return None  # e.g. strides that inlay doesn't read
 
@@ -143,18 +158,20 @@ class Site:
         self.file[self.name] = self.replacement
 
     def remove(self, key: int) -> None:
-        """Removes a user. After the last one, puts the original back unless the application has replaced it."""
+        """Removes a user, if it is one. Without users, puts the original back unless the application has replaced it."""
         with _lock:
             finalizer = self.users.pop(key, None)
+            if not self.users and self.file.get(self.name) is self.replacement:
+                self.file[self.name] = self.original
             if finalizer is not None:
                 finalizer.detach()
-            if finalizer is not None and not self.users and self.file.get(self.name) is self.replacement:
-                self.file[self.name] = self.original
 
     # ---- Verification
 
     def verify(self) -> None:
         """Raises ValueError if the replacement and the original disagree for random numbers."""
+        if torch._C._len_torch_function_stack():
+            raise ValueError("a mode of PyTorch is active, e.g. since torch.set_default_device()")
         generator = torch.Generator("cpu").manual_seed(0)
         draw = functools.partial(torch.randn, generator=generator, dtype=torch.float32, device="cpu")
         for dtype in (torch.float32, torch.bfloat16):
@@ -192,9 +209,10 @@ def _called_by(kind: type) -> list[str]:
 def _users(model: nn.Module) -> Iterable[tuple[nn.Module, str, str]]:
     for module in model.modules():
         for kind in type(module).__mro__:
-            if kind.__module__.startswith("transformers.models.") and kind.__module__ in sys.modules:
+            file = str(kind.__module__)
+            if file.startswith("transformers.models.") and isinstance(sys.modules.get(file), types.ModuleType):
                 for name in _called_by(kind):
-                    yield module, kind.__module__, name
+                    yield module, file, name
 
 
 def _site_of(file: str, name: str) -> Union[Site, str]:
@@ -213,8 +231,8 @@ def _site_of(file: str, name: str) -> Union[Site, str]:
         site = Site(namespace, name, current, form)
         with torch.no_grad(), torch.autocast("cpu", enabled=False):
             site.verify()
-    except ERRORS as error:
-        if type(error) not in ERRORS:
+    except _CAUGHT as error:
+        if type(error) not in _CAUGHT:
             raise
         return str(error) or type(error).__name__
     _sites.append(site)
