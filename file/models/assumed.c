@@ -125,7 +125,7 @@ const char *inlay_model_unused_tensor(const struct inlay_found_model *found)
     for (size_t i = 0; i < catalog->name_count; i++) {
         const inlay_file_tensor *tensor = catalog->by_name[i];
         const char *rest = strncmp(tensor->name, prefix, size) == 0 ? tensor->name + size : "";
-        if (!is_of_block(tensor->name) && (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
+        if (!is_of_block(rest) && (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
             has_word_of(rest, tensor_words) && !has_word_of(rest, foreign_words) &&
             strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0 && !has_tensor(found, tensor) &&
             (found->model->unrelated == NULL || strcmp(rest, found->model->unrelated) != 0))

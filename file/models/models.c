@@ -426,7 +426,8 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
 }
 
 /* Finds the prefix that wrappers add to all names of a model: torch.compile(), DataParallel and the first module of
-   sentence-transformers. In sorted order, all names have what the first and the last one have. */
+   sentence-transformers. In sorted order, all names have what the first and the last one have. llama.cpp knows no
+   wrappers, so GGUF files have none. */
 static void find_wrapper(struct inlay_found_model *found)
 {
     static const char *const wrappers[] = {"_orig_mod.", "module.", "0.auto_model."};
@@ -434,9 +435,10 @@ static void find_wrapper(struct inlay_found_model *found)
     const char *first = catalog->name_count > 0 ? catalog->by_name[0]->name : "";
     const char *last = catalog->name_count > 0 ? catalog->by_name[catalog->name_count - 1]->name : "";
     found->wrapper = first;
-    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers;) {
+    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers && found->settings.architecture == NULL;) {
         const size_t size = strlen(wrappers[i]);
-        const bool is_next = strncmp(first, wrappers[i], size) == 0 && strncmp(last, wrappers[i], size) == 0;
+        const bool is_next = strncmp(first, wrappers[i], size) == 0 && strncmp(last, wrappers[i], size) == 0 &&
+                             (size_t)(first - found->wrapper) + size < INLAY_MODEL_NAME_ROOM;
         first += is_next ? size : 0;
         last += is_next ? size : 0;
         i = is_next ? 0 : i + 1; /* wrappers are nested in any order */
@@ -466,24 +468,27 @@ static bool is_called(const struct inlay_model *model, const char *text, bool is
     return *name != NULL;
 }
 
-/* Returns the prefixes before those of the family: of the text model of a type that has other ones than most. */
+/* Prefixes before those of the family, for types whose text models have no other ones than usual. */
+static const char *const no_prefixes[] = {"", NULL};
+
+/* Returns the prefixes before those of the family, unless the caller chose it. */
 static const char *const *first_prefixes_of(const struct inlay_found_model *found)
 {
-    static const char *const none[] = {"", NULL};
     const inlay_file_value *type = inlay_file_find_value(found->settings.file, "config.model_type");
-    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed && !found->is_chosen; i++)
         if (type != NULL && is_called(&renamed[i], type->text, false))
             return renamed[i].prefixes;
-    return none;
+    return no_prefixes;
 }
 
-/* Finds the first set of names of the family that the file has with a prefix, or else the first whose token table it
-   has. Returns true for a whole set; found->names is null without a token table. */
-static bool find_names(struct inlay_found_model *found)
+/* Finds the first set of names of the family that the file has with one of the prefixes `first` and one of the family,
+   or else the first whose token table it has. Returns true for a whole set; found->names is null without a token
+   table. */
+static bool find_names_after(struct inlay_found_model *found, const char *const *first)
 {
     char full[INLAY_MODEL_NAME_ROOM];
     struct inlay_found_model candidate = *found;
-    const char *const *prefixes = prefixes_of(found->model), *const *first = first_prefixes_of(found);
+    const char *const *prefixes = prefixes_of(found->model);
     found->names = NULL;
     for (const struct inlay_model_names *names = found->model->names; names->tokens != NULL; names++)
         for (size_t i = 0; first[i] != NULL; i++)
@@ -502,6 +507,19 @@ static bool find_names(struct inlay_found_model *found)
                     return true;
             }
     return false;
+}
+
+/* Finds the names of the family. A file without the names of its type, e.g. one of another program, may have usual
+   ones; what else the whole model does is then not known. */
+static bool find_names(struct inlay_found_model *found)
+{
+    const char *const *first = first_prefixes_of(found);
+    const bool is_all = find_names_after(found, first);
+    if (found->names != NULL || first == no_prefixes)
+        return is_all;
+    const bool is_all_usual = find_names_after(found, no_prefixes);
+    found->is_part = found->is_part || found->names != NULL;
+    return is_all_usual;
 }
 
 /* Returns true if a family has the given part. */
@@ -594,6 +612,7 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
                                         .part = part,
                                         .whole = "",
                                         .settings = inlay_settings_of(file, error)};
+    found->is_chosen = name != NULL;
     find_wrapper(found);
     if (name != NULL && found->model == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no model family has this name%s",
@@ -615,7 +634,7 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
     if (found->names != NULL || inlay_model_find_head(found))
         return true;
     found->whole = first_prefixes_of(found)[0];
-    found->prefix = prefixes_of(found->model)[0];
+    found->prefix = *found->whole != '\0' ? "" : prefixes_of(found->model)[0];
     inlay_model_tensor(found, found->model->names[0].tokens, full);
     return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, full,
                            "the token table of a %s model is missing under all its names", found->model->name);

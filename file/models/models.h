@@ -86,6 +86,7 @@ struct inlay_found_model {
     const struct inlay_model_names *names; /**< the set of names that the file has */
     const char *wrapper;                   /**< [wrapper_size], before the prefix in all names of the file */
     int wrapper_size;
+    bool is_chosen;                /**< by the caller */
     const char *whole;             /**< before the prefix, in a multimodal model; or empty */
     const char *prefix;            /**< of the names of tensors; a star is replaced by the family's name */
     const inlay_file_tensor *head; /**< of the output, which is the token table too; null: the table has its own name */

@@ -32,6 +32,9 @@ static bool find(const struct inlay_layer_builder *builder, enum inlay_setting_k
 static bool take_table(const struct inlay_layer_builder *builder, const char *what, const inlay_file_tensor *tensor,
                        inlay_file_table *table)
 {
+    if (builder->found.wrapper_size > 0 && strcmp(tensor->type, "U32") == 0)
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, tensor->path, tensor->name,
+                               "its name is in a wrapper, so config.json does not say how MLX packed it");
     if (inlay_file_get_table(builder->found.settings.file, tensor->name, table, builder->error) != INLAY_FILE_OK)
         return false;
     inlay_report_tensor(&builder->layer->report, what, tensor);

@@ -159,7 +159,12 @@ static const struct bad_model bad_models[] = {
      .tensors = {{"model.text_model.embed_tokens.weight", "F32", VOCAB, DIM}}, .status = MISSING,
      .name = "model.embed_tokens.weight"},
     {"a table of another part", "{\"model_type\": \"align\", \"text_config\": {\"model_type\": \"bert\"}}",
-     .tensors = {BERT_TENSORS}, .status = MISSING, .name = "text_model.bert.embeddings.word_embeddings.weight"},
+     .tensors = {{"vision_model." WORDS}}, .status = MISSING, .name = "text_model.embeddings.word_embeddings.weight"},
+    {"MLX's rows in a wrapper", LLAMA(SIZES ", \"quantization\": {\"bits\": 4, \"group_size\": 32}"),
+     .tensors = {{"module.model.embed_tokens.weight", "U32", VOCAB, 4},
+                 {"module.model.embed_tokens.scales", "F32", VOCAB, 1},
+                 {"module.model.embed_tokens.biases", "F32", VOCAB, 1}},
+     .status = MODEL, .name = "module.model.embed_tokens.weight"},
     /* Heads that may not be tied */
     UNTIED("a head without a flag", LLAMA(CAUSAL ", " SIZES)),
     UNTIED("an untied head", LLAMA(CAUSAL ", " SIZES ", \"tie_word_embeddings\": false")),
