@@ -437,6 +437,7 @@ def test_drift():
         check(got == expect, f"--drift at {text}", f"{got} expected {expect}")
     drift = (*base, "--positions", "3:4", "--drift")
     for args, *needles in (
+        ((*drift, "--force"), "--drift only prints errors of float32 entries, computed on one thread: drop --force"),
         ((*drift, "--positions", "0:16777217"), "0 <= A < B <= 16777216"),
         ((*drift, "--positions", "5,16777216"), "number 2, 16777216, must be from"),
         ((*drift, "--rope", "linear", "--factor", "2"), "--drift has no effect on --rope linear"),

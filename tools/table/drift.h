@@ -7,7 +7,7 @@
 #include "table/generator.h"
 
 /**
- * Prints a line per position and way to compute angles: the largest error of a cosine or sine, and the largest error of
- * an angle in radians.
+ * Prints a line for each position and each way to compute angles: the largest error of a cosine or sine, and the
+ * largest error of an angle in radians.
  */
 int drift_print(struct generator *g);

@@ -102,8 +102,8 @@ static const struct option_rule rules[] = {
     {"long-factors", "LIST", OPTION_TEXT, FIELD(long_factors), .modes = LONGROPE, .needed = true,
      .help = "longrope: a factor per frequency, for longer sequences"},
     {"drift", NULL, OPTION_FLAG, FIELD(drift), .modes = 1 << INLAY_ROTARY_DEFAULT,
-     .help = "default: only print how far angles drift in float32, a line per position, below 2^24, and way to compute "
-             "them: the largest error of a cosine or sine, and of an angle in radians"},
+     .help = "default: only print how far angles drift in float32, for positions below 2^24: the "
+             "largest error of a cosine or sine, and of an angle in radians"},
     {"print-frequencies", NULL, OPTION_FLAG, FIELD(print_frequencies), .modes = ALL,
      .help = "only print the frequencies, in the format that --inv-freq reads"},
 
@@ -130,7 +130,7 @@ static const struct refusal refusals[] = {
     {{"positions", "float-angles", "rope-layout", "dtype", "out", "plot", "force", "threads"},
      "print-frequencies",
      "--print-frequencies only prints the frequencies, as unrounded float64: drop --%s"},
-    {{"float-angles", "rope-layout", "dtype", "out", "plot", "threads", "print-frequencies"},
+    {{"float-angles", "rope-layout", "dtype", "out", "plot", "force", "threads", "print-frequencies"},
      "drift",
      "--drift only prints errors of float32 entries, computed on one thread: drop --%s"},
     {{"dtype", "out", "plot", "threads"},
