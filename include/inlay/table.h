@@ -160,8 +160,8 @@ typedef struct inlay_table {
     valid stride. Returns 0 if the type has no rows of `dim` columns, or if the size overflows size_t. */
 INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
 
-/** Returns the bytes of one row in inlay_table.scales. Returns 0 if the type has no such array, or if it has groups and
-    `group` is 0. Types without groups ignore `group`. */
+/** Returns the bytes of one row in inlay_table.scales. Returns 0 if the type has no such array, if it has groups and
+    `group` is 0, or if the size overflows size_t. Types without groups ignore `group`. */
 INLAY_API size_t inlay_table_scale_bytes(inlay_element_type type, size_t dim, uint32_t group);
 
 /** Returns the bytes of `rows` rows in inlay_table.zeros. Returns 0 if the type has no zero points, `group` is 0, or

@@ -129,11 +129,12 @@ size_t inlay_table_scale_bytes(inlay_element_type type, size_t dim, uint32_t gro
     if (type < INLAY_F32 || type >= INLAY_ELEMENT_TYPES)
         return 0;
     const struct inlay_row_format *format = &inlay_row_formats[type];
+    size_t bytes;
     switch (format->scales) {
     case INLAY_SCALES_PER_ROW:
         return format->scale_bytes;
     case INLAY_SCALES_PER_GROUP:
-        return group > 0 ? dim / group * format->scale_bytes : 0;
+        return group == 0 || __builtin_mul_overflow(dim / group, format->scale_bytes, &bytes) ? 0 : bytes;
     case INLAY_SCALES_PER_BLOCK:
         return (dim >> format->log2_columns) * format->scale_bytes;
     default:
@@ -146,13 +147,12 @@ size_t inlay_table_zero_bytes(inlay_element_type type, size_t rows, size_t dim, 
     if (type < INLAY_F32 || type >= INLAY_ELEMENT_TYPES || group == 0)
         return 0;
     const unsigned in_byte = inlay_row_formats[type].zeros_in_byte;
-    size_t zeros = dim / group;
-    /* Each row fills whole bytes, unless zero points are packed flat. */
-    if (type != INLAY_U4_GROUPED_FLAT && in_byte > 0)
-        zeros = (zeros / in_byte + (zeros % in_byte > 0)) * in_byte;
-    if (in_byte == 0 || __builtin_mul_overflow(zeros, rows, &zeros))
+    size_t bytes;
+    if (in_byte == 0 || __builtin_mul_overflow(dim / group / in_byte, rows, &bytes))
         return 0;
-    return zeros / in_byte + (zeros % in_byte > 0);
+    /* An odd zero point takes a byte of its row, or half a byte if they are packed flat. */
+    const size_t odd = dim / group % in_byte == 0 ? 0 : type == INLAY_U4_GROUPED_FLAT ? rows / 2 + rows % 2 : rows;
+    return __builtin_add_overflow(bytes, odd, &bytes) ? 0 : bytes;
 }
 
 inlay_status inlay_check_matrix(const void *data, size_t rows, size_t dim, inlay_element_type type, size_t stride_bytes,

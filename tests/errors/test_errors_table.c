@@ -219,6 +219,22 @@ START_TEST(quantized_views)
 }
 END_TEST
 
+START_TEST(sizes_that_overflow)
+{
+    const size_t half = SIZE_MAX / 2 + 1;
+    EXPECT(inlay_table_scale_bytes(INLAY_U4_GROUPED, SIZE_MAX / 4, 1) == SIZE_MAX - 3, "the largest scales");
+    EXPECT(inlay_table_scale_bytes(INLAY_U4_GROUPED, SIZE_MAX / 4 + 2, 1) == 0, "larger scales");
+    EXPECT(inlay_table_scale_bytes(INLAY_U4_AFFINE, SIZE_MAX / 8 + 2, 1) == 0, "larger scales and biases");
+    EXPECT(inlay_table_zero_bytes(INLAY_U4_GROUPED, 1, SIZE_MAX, 1) == half, "a row of 4 bits");
+    EXPECT(inlay_table_zero_bytes(INLAY_U4_GROUPED, 2, SIZE_MAX, 1) == 0, "2 rows of 4 bits");
+    EXPECT(inlay_table_zero_bytes(INLAY_U4_GROUPED_FLAT, 2, SIZE_MAX, 1) == SIZE_MAX, "2 flat rows");
+    EXPECT(inlay_table_zero_bytes(INLAY_U4_GROUPED_FLAT, SIZE_MAX, 1, 1) == half, "flat rows of one zero point");
+    EXPECT(inlay_table_zero_bytes(INLAY_U4_GROUPED_FLAT, 3, SIZE_MAX, 1) == 0, "3 flat rows");
+    EXPECT(inlay_table_zero_bytes(INLAY_U8_GROUPED, 1, SIZE_MAX, 1) == SIZE_MAX, "a row of 8 bits");
+    EXPECT(inlay_table_zero_bytes(INLAY_U8_GROUPED, 2, SIZE_MAX, 1) == 0, "2 rows of 8 bits");
+}
+END_TEST
+
 START_TEST(shards)
 {
     const inlay_table view = inlay_table_f32(table, 4, 3);
@@ -647,7 +663,8 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of tables", make_fixture, free_fixture, plain_operations, fields_of_views,
-                     sizes_of_structs, quantized_views, shards, extents_of_tables, extents_of_quantized_tables,
-                     extents_next_to_outputs, constructors_fill_in_every_field, ids_at_the_edge_of_int32,
-                     bad_ids_of_many, views_in_their_outputs, scaling_in_place, random_tables, names_of_types);
+                     sizes_of_structs, quantized_views, sizes_that_overflow, shards, extents_of_tables,
+                     extents_of_quantized_tables, extents_next_to_outputs, constructors_fill_in_every_field,
+                     ids_at_the_edge_of_int32, bad_ids_of_many, views_in_their_outputs, scaling_in_place, random_tables,
+                     names_of_types);
 }
