@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/formats.h"
+
 static bool fail(const struct inlay_piece *piece, inlay_file_status status, const inlay_file_tensor *tensor,
                  const char *why)
 {
@@ -431,65 +433,76 @@ static bool make_nvfp4(struct inlay_piece *piece, size_t stem, const inlay_file_
 
 /* ---- MLX -------------------------------------------------------------------------------------------------------- */
 
-/* MLX's settings of a module in config.json: null if absent. Their keys begin with `prefix`. */
-enum { MODE, BITS, GROUP_SIZE, SETTINGS, PREFIX_ROOM = 1088 };
+/* MLX's settings of a module in an object of config.json: null if absent. Their keys begin with `prefix`. */
+enum { MODE, BITS, GROUP_SIZE, SETTINGS, PREFIX_ROOM = INLAY_CONFIG_KEY + 1 };
 
 struct mlx {
     char prefix[PREFIX_ROOM];
     const inlay_file_value *values[SETTINGS];
+    bool is_found;
 };
 
 static const char *const mlx_keys[SETTINGS] = {"mode", "bits", "group_size"};
 
-/* Finds the settings in an object of config.json: those of the module if it has any, else those of the model. Returns
-   false if there are none. */
-static bool find_mlx(const struct inlay_piece *piece, const struct rows *rows, const char *object, struct mlx *mlx)
+/* Finds the settings whose keys begin with mlx->prefix. Returns false if there are none. */
+static bool find_mlx(const struct inlay_piece *piece, struct mlx *mlx)
 {
-    bool is_found = false;
-    for (int own = 1; own >= 0 && !is_found; own--) {
+    for (int i = 0; i < SETTINGS; i++) {
         char key[PREFIX_ROOM + 16];
-        const int size = snprintf(mlx->prefix, PREFIX_ROOM, "config.%s.%.*s%s", object, own ? (int)rows->stem : 0,
-                                  rows->name, own ? "." : "");
-        for (int i = 0; i < SETTINGS && size < PREFIX_ROOM; i++) {
-            snprintf(key, sizeof key, "%s%s", mlx->prefix, mlx_keys[i]);
-            mlx->values[i] = inlay_file_find_value(piece->file, key);
-            is_found = is_found || mlx->values[i] != NULL;
-        }
+        snprintf(key, sizeof key, "%s%s", mlx->prefix, mlx_keys[i]);
+        mlx->values[i] = inlay_file_find_value(piece->file, key);
+        mlx->is_found = mlx->is_found || mlx->values[i] != NULL;
     }
-    return is_found;
+    return mlx->is_found;
+}
+
+/* Reads the settings in an object: those of the module if it has any, else those of the model. The value of a module
+   without settings must be true, because MLX quantizes no others. */
+static bool read_object(const struct inlay_piece *piece, const struct rows *rows, const char *object, struct mlx *mlx)
+{
+    const int size = snprintf(mlx->prefix, PREFIX_ROOM, "config.%s.%.*s", object, (int)rows->stem, rows->name);
+    if (size + (int)strlen(".group_size") > INLAY_CONFIG_KEY)
+        return fail(piece, INLAY_FILE_ERROR_LIMIT, piece->tensor,
+                    "its name is too long to find its settings in config.json: rename the module");
+    const inlay_file_value *own = inlay_file_find_value(piece->file, mlx->prefix);
+    strcat(mlx->prefix, ".");
+    if (!find_mlx(piece, mlx)) {
+        if (own != NULL && (own->kind != INLAY_FILE_VALUE_BOOLEAN || own->integer == 0))
+            return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MODEL, NULL, own->key,
+                                   "it is neither true nor an object with bits and group_size, but %.100s is quantized",
+                                   rows->name);
+        snprintf(mlx->prefix, PREFIX_ROOM, "config.%s.", object);
+        find_mlx(piece, mlx);
+    }
+    const inlay_file_value *mode = mlx->values[MODE];
+    return mode == NULL || (mode->kind == INLAY_FILE_VALUE_STRING && strcmp(mode->text, "affine") == 0) ||
+           inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, NULL, mode->key,
+                           "MLX's mode \"%.40s\" is not supported: only affine is",
+                           mode->kind == INLAY_FILE_VALUE_STRING ? mode->text : "(not a string)");
 }
 
 /* Returns true if two settings differ. */
 static bool differ(const inlay_file_value *a, const inlay_file_value *b)
 {
-    return a != NULL && b != NULL &&
-           (a->kind != b->kind || a->integer != b->integer || (a->text != NULL && strcmp(a->text, b->text) != 0));
+    return a == NULL || b == NULL ? a != b : a->kind != b->kind || a->integer != b->integer;
 }
 
 /* Finds the settings of MLX. It writes both objects alike; a quantization_config with a quant_method is not MLX's. */
 static bool read_mlx(const struct inlay_piece *piece, const struct rows *rows, struct mlx *mlx)
 {
-    struct mlx other;
+    struct mlx other = {.is_found = false};
     const bool is_mlx = inlay_file_find_value(piece->file, "config.quantization_config.quant_method") == NULL;
-    const bool is_repeated = is_mlx && find_mlx(piece, rows, "quantization_config", &other);
-    char key[PREFIX_ROOM + 16];
-    snprintf(key, sizeof key, "config.quantization.%.*s", (int)rows->stem, rows->name);
-    const inlay_file_value *own = inlay_file_find_value(piece->file, key);
-    if (own != NULL && own->kind == INLAY_FILE_VALUE_BOOLEAN && own->integer == 0)
-        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MODEL, NULL, own->key,
-                               "it is false, but %.100s is quantized", rows->name);
-    if (!find_mlx(piece, rows, "quantization", mlx) && is_repeated)
+    if (!read_object(piece, rows, "quantization", mlx) ||
+        (is_mlx && !read_object(piece, rows, "quantization_config", &other)))
+        return false;
+    if (!mlx->is_found && other.is_found)
         *mlx = other;
-    for (int i = 0; i < SETTINGS && is_repeated; i++)
-        if (differ(mlx->values[i], other.values[i]))
-            return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MODEL, NULL, other.values[i]->key,
-                                   "it contradicts %.100s", mlx->values[i]->key);
-    const inlay_file_value *mode = mlx->values[MODE];
-    if (mode != NULL && (mode->kind != INLAY_FILE_VALUE_STRING || strcmp(mode->text, "affine") != 0))
-        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, NULL, mode->key,
-                               "MLX's mode \"%.40s\" is not supported: only affine is",
-                               mode->kind == INLAY_FILE_VALUE_STRING ? mode->text : "(not a string)");
     for (int i = BITS; i < SETTINGS; i++) {
+        char key[PREFIX_ROOM + 16];
+        snprintf(key, sizeof key, "%s%s", other.prefix, mlx_keys[i]);
+        if (other.is_found && differ(mlx->values[i], other.values[i]))
+            return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MODEL, NULL, key, "it contradicts %.100s%s",
+                                   mlx->prefix, mlx_keys[i]);
         snprintf(key, sizeof key, "%s%s", mlx->prefix, mlx_keys[i]);
         if (mlx->values[i] == NULL)
             return inlay_file_fail(piece->error, INLAY_FILE_ERROR_MISSING, NULL, key,
@@ -521,7 +534,7 @@ static bool make_affine(struct inlay_piece *piece, const struct rows *rows)
     const inlay_file_tensor *tensor = piece->tensor, *scales = piece->read[MLX_SCALES];
     const inlay_file_tensor *biases = find(piece, rows->name, rows->stem, MLX_BIASES);
     inlay_table *view = &piece->table.view;
-    struct mlx mlx;
+    struct mlx mlx = {.is_found = false};
     if (!read_mlx(piece, rows, &mlx))
         return false;
     if (biases == NULL)

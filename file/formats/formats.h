@@ -30,5 +30,8 @@ bool inlay_parse_gguf(struct inlay_catalog *catalog, const struct inlay_source *
 /** Parses a NumPy file, which becomes one tensor named "data". */
 bool inlay_parse_npy(struct inlay_catalog *catalog, const struct inlay_source *source);
 
+/** Maximum bytes of a value's key in config.json, with its prefixes. Longer ones are skipped. */
+enum { INLAY_CONFIG_KEY = 1024 };
+
 /** Parses a config.json: its numbers, strings, booleans and plain arrays become values with the prefix "config.". */
 bool inlay_parse_config(struct inlay_catalog *catalog, const struct inlay_source *source);

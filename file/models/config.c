@@ -2,13 +2,13 @@
 /*
  * The config.json parser. Settings are numbers, strings and booleans, and arrays of one of these kinds; objects become
  * prefixes with dots. Objects, null, and other arrays are values of kind 0, so a setting of the wrong type differs from
- * an absent one. Values with keys longer than MAX_KEY are skipped.
+ * an absent one. Values with keys longer than INLAY_CONFIG_KEY are skipped.
  */
 #include "formats/formats.h"
 
 #include <string.h>
 
-enum { MAX_DEPTH = 32, MAX_KEY = 1024 };
+enum { MAX_DEPTH = 32 };
 
 /* Maximum bytes of all keys with their prefixes: per byte of the file, plus a constant. A long prefix before many short
    keys would otherwise take a hundred times the memory of the file. */
@@ -115,7 +115,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
     const char *prefix = parser->prefixes[json->depth];
     const size_t bytes = strlen(prefix) + key.size + 1;
     char first = inlay_json_peek(json);
-    if (bytes > MAX_KEY + 1) {
+    if (bytes > INLAY_CONFIG_KEY + 1) {
         inlay_json_skip(json);
         return true;
     }

@@ -743,11 +743,20 @@ START_TEST(mlx_settings_that_are_refused)
          "config.quantization.mode: MLX's mode \"mxfp4\" is not supported"},
         {"{'quantization': {'bits': 4, 'group_size': 32, 'mode': 1}}", TYPE, "mode: MLX's mode"},
         {"{'quantization': {'bits': 4, 'group_size': 32, 't': false}}", MODEL,
-         "config.quantization.t: it is false, but t.weight is quantized"},
+         "config.quantization.t: it is neither true nor an object with bits and group_size, but t.weight is quantized"},
+        {"{'quantization': {'bits': 4, 'group_size': 32, 't': '8 bits'}}", MODEL,
+         "config.quantization.t: it is neither"},
+        {"{'quantization_config': {'bits': 4, 'group_size': 32, 't': false}}", MODEL,
+         "config.quantization_config.t: it is neither"},
         {"{'quantization': {'bits': 4, 'group_size': 32, 't': {'bits': 4}}}", MISSING,
          "config.quantization.t.group_size"},
         {"{'quantization': {'bits': 4, 'group_size': 32}, 'quantization_config': {'bits': 8, 'group_size': 32}}", MODEL,
          "config.quantization_config.bits: it contradicts config.quantization.bits"},
+        {"{'quantization': {'bits': 4, 'group_size': 32}, 'quantization_config': {'bits': 4}}", MODEL,
+         "config.quantization_config.group_size: it contradicts config.quantization.group_size"},
+        {"{'quantization': {'bits': 4, 'group_size': 32}, 'quantization_config': {'bits': 4, 'group_size': 32, "
+         "'mode': 'mxfp8'}}",
+         TYPE, "config.quantization_config.mode: MLX's mode \"mxfp8\""},
         {"{'quantization_config': {'bits': 4, 'group_size': 32, 'quant_method': 'gptq'}}", MISSING,
          "config.quantization.bits"},
     };
@@ -763,6 +772,35 @@ START_TEST(mlx_settings_that_are_refused)
             *quote = '"';
         file = open_mlx(4, 32, "BF16", config);
         expect_no_table(file, "t.weight", (inlay_file_status)bad[i].status, bad[i].message);
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
+/* The names of settings of such a module would be longer than those that are read. */
+START_TEST(mlx_modules_with_long_names)
+{
+    enum { LONGEST = 986 };
+    char name[1024], text[4096];
+    memset(name, 'x', sizeof name);
+    for (int size = LONGEST; size <= LONGEST + 1; size++) {
+        snprintf(text, sizeof text,
+                 "{\"%.*s.weight\": {\"dtype\": \"U32\", \"shape\": [2, 12], \"data_offsets\": [0, 96]}, "
+                 "\"%.*s.scales\": {\"dtype\": \"F16\", \"shape\": [2, 3], \"data_offsets\": [96, 108]}, "
+                 "\"%.*s.biases\": {\"dtype\": \"F16\", \"shape\": [2, 3], \"data_offsets\": [108, 120]}}",
+                 size, name, size, name, size, name);
+        write_blob("m.safetensors", blob_safetensors(text, 120));
+        snprintf(text, sizeof text,
+                 "{\"quantization_config\": {\"bits\": 4, \"group_size\": 32, \"%.*s\": {\"bits\": 4, "
+                 "\"group_size\": 16}}}",
+                 size, name);
+        write_text("config.json", text);
+        inlay_file *file = open_good(path_of(""));
+        snprintf(text, sizeof text, "%.*s.weight", size, name);
+        if (size == LONGEST)
+            expect_no_table(file, text, INLAY_FILE_ERROR_TYPE, "groups of 16 columns");
+        else
+            expect_no_table(file, text, INLAY_FILE_ERROR_LIMIT, "its name is too long to find its settings");
         inlay_file_close(file);
     }
 }
@@ -1008,7 +1046,7 @@ int main(int argc, char **argv)
                      plain_tables, tables_of_float64, scales_have_several_names_and_shapes, other_scales_are_refused,
                      scales_of_plain_names, tables_whose_scales_are_not_known, compressed_tensors,
                      zero_points_of_nothing, nvfp4_of_modelopt, quantized_tables_that_are_refused, packed_tables_join,
-                     mlx, mlx_settings_that_are_refused, mlx_tensors_that_are_refused, layers_of_packed_tables,
-                     patterns_join_tensors, numbers_begin_at_0_without_a_gap, tensors_that_do_not_join,
-                     scales_of_several_tensors, threads_share_a_file);
+                     mlx, mlx_settings_that_are_refused, mlx_modules_with_long_names, mlx_tensors_that_are_refused,
+                     layers_of_packed_tables, patterns_join_tensors, numbers_begin_at_0_without_a_gap,
+                     tensors_that_do_not_join, scales_of_several_tensors, threads_share_a_file);
 }
