@@ -347,6 +347,27 @@ def test_scales_that_are_not_read(tmp_path, gpt2):
         inlay.open(tmp_path / "x.npy").table("data")
 
 
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "u4_grouped", "u4_affine"])
+def test_tables_without_rows(kind, tmp_path):
+    """Empty tensors of several types at the same address."""
+    empty = {name: numpy.zeros((0, 16), name) for name in ("float64", "float32", "float16")}
+    pairs = {f"{kind}.{name}": numpy.zeros((0, 2), f32) for name in ("scales", "biases", "weight_scale")}
+    shape = numpy.array([0, 128], numpy.int64)
+    if kind == "u4_affine":
+        del pairs["u4_affine.weight_scale"]
+        tensors = {"u4_affine.weight": numpy.zeros((0, 16), "u4"), **pairs}
+    elif kind == "u4_grouped":
+        pairs = {"u4_grouped.weight_scale": pairs["u4_grouped.weight_scale"], "u4_grouped.weight_shape": shape}
+        tensors = {"u4_grouped.weight_packed": numpy.zeros((0, 16), "i4"), **pairs}
+    else:
+        tensors = {f"{kind}.weight": empty[kind]}
+    (tmp_path / "config.json").write_text('{"quantization": {"bits": 4, "group_size": 64}}')
+    write(tmp_path / "model.safetensors", safetensors({**empty, **tensors}))
+    table = inlay.open(tmp_path).table(next(iter(tensors)))
+    assert table.type == ("float32" if kind == "float64" else kind)
+    assert (table.rows, table.dim) == (0, 128 if "_" in kind else 16)
+
+
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("zeros", [False, True])
 def test_packed_tables(bits, zeros, rng, tmp_path):

@@ -10,29 +10,32 @@
 #include "module/options.h"
 #include "tables/table.h"
 
-/* Returns the tensor at an address with rows [rows, dim], packed or not, or null. The shape matters because empty
-   tensors can share an address. */
-static const inlay_file_tensor *find_rows(const inlay_file *file, const void *data, size_t rows, size_t dim)
+/* Returns the tensor at an address with the rows of a view, packed or not, or null. Empty tensors can share an address,
+   so they must also have the shape and type of the view. */
+static const inlay_file_tensor *find_rows(const inlay_file *file, const void *data, size_t rows,
+                                          const inlay_table *view)
 {
     for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
         const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
         if (tensor->data == data && tensor->rank == 2 && tensor->shape[0] == rows &&
-            (tensor->shape[1] == dim || (tensor->element == 0 && tensor->bytes > 0)))
+            (tensor->bytes > 0 ? tensor->shape[1] == view->dim || tensor->element == 0
+                               : tensor->shape[1] == view->dim && tensor->element == view->type))
             return tensor;
     }
     return NULL;
 }
 
-/* Returns the rows as an array: the tensor itself, its bytes if it packs rows into larger elements, or the float32 copy
-   of a tensor of float64, if `tensor` is null. */
+/* Returns the rows as an array: the tensor itself, its bytes if it packs rows into larger elements, or if `tensor` is
+   null, the float32 copy of a tensor of float64 or an empty array. */
 static PyObject *rows_of(struct open_file *file, const inlay_file_tensor *tensor, const void *data, size_t rows,
                          const inlay_table *view)
 {
-    const size_t row = tensor == NULL ? view->dim : view->stride_bytes;
-    const Py_ssize_t shape[2] = {(Py_ssize_t)rows, (Py_ssize_t)row};
+    const enum dtype plain = dtype_of_element(view->type);
+    const bool packed = plain == DTYPE_UNKNOWN;
+    const Py_ssize_t shape[2] = {(Py_ssize_t)rows, (Py_ssize_t)(packed ? view->stride_bytes : view->dim)};
     return tensor != NULL && tensor->element != 0
                ? file_tensor_of(file, tensor)
-               : file_tensor_of_memory(file, data, tensor == NULL ? DTYPE_F32 : DTYPE_U8, 2, shape);
+               : file_tensor_of_memory(file, data, packed ? DTYPE_U8 : plain, 2, shape);
 }
 
 /* Returns the array of zero points of rows. */
@@ -61,7 +64,7 @@ static PyObject *scales_of(struct open_file *file, const inlay_table *view, cons
 static PyObject *make_part(struct open_file *file, const inlay_file_table *table, inlay_table_extent part, size_t rows)
 {
     const inlay_table *view = &table->view;
-    const inlay_file_tensor *tensor = find_rows(file->file, part.data, rows, view->dim);
+    const inlay_file_tensor *tensor = find_rows(file->file, part.data, rows, view);
     /* "N" steals references and fails on null. */
     PyObject *options =
         Py_BuildValue("{s:N,s:s,s:n,s:N,s:N,s:N,s:d}", "data", rows_of(file, tensor, part.data, rows, view), "type",
@@ -110,7 +113,7 @@ PyObject *table_of_file(struct open_file *file, const char *name)
 
 PyObject *table_of_rows(struct open_file *file, const inlay_table *view)
 {
-    const inlay_file_tensor *tensor = find_rows(file->file, view->data, view->rows, view->dim);
+    const inlay_file_tensor *tensor = find_rows(file->file, view->data, view->rows, view);
     /* Converted scales already include every factor in the file: don't apply it twice. */
     const bool converted = view->group > 0 || view->type == INLAY_E2M1_F32;
     return tensor != NULL && !converted ? table_of_file(file, tensor->name)
