@@ -147,6 +147,7 @@ def test_models(directory):
             check_back(directory, source, kind, end)
     test_parts(directory)
     test_factors(directory)
+    test_mlx(directory)
 
 
 def check_back(directory, source, kind, end):
@@ -180,7 +181,7 @@ def test_parts(directory):
     check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "shard_*.weight"), 2, "no name",
                 "--table 'shard_*.weight' names several tensors")
     check_error(run("convert", path, "--type", "float32", "--out", out), 1, "several tables",
-                "parts.safetensors' has 3 tensors that can be tables: choose one with --table")
+                "parts.safetensors' has more than one tensor that can be a table: choose one with --table")
     check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "nosuch\x1b[31m"), 1, "no such tensor",
                 "nosuch")
     check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "x", "--dim", "3"), 2, "--dim of a model",
@@ -201,6 +202,31 @@ def test_factors(directory):
     again = os.path.join(directory, "again.npy")
     convert(out, "float32", again, "--table", "wte.weight")
     check(read(again) == read(whole), "and its values")
+
+
+def test_mlx(directory):
+    """The only table of a model is found next to its scales, and keeps its groups and bytes."""
+    folder = os.path.join(directory, "mlx")
+    os.mkdir(folder)
+    pairs = [0.5, -1.0, 2.0, 3.0, 0.25, 1.0, 4.0, -8.0]  # scales and biases of two rows of two groups
+    data = bytes(range(128))
+    write(os.path.join(folder, "model.safetensors"), safetensors(
+        {"e.biases": ("F16", (2, 2), struct.pack("<4e", *pairs[1::2])), "e.weight": ("U32", (2, 16), data),
+         "e.scales": ("F16", (2, 2), struct.pack("<4e", *pairs[::2])), "codes": ("U8", (2, 3), bytes(6))}))
+    out, zeros, other, back = (os.path.join(directory, f"mlx.{n}.npy") for n in range(4))
+    check_error(run("convert", folder, "--type", "float32", "--out", back), 1, "MLX without config.json", "e.weight")
+    write(os.path.join(folder, "config.json"), b'{"quantization": {"bits": 4, "group_size": 64}}')
+    report = convert(folder, "u4_affine", out, "--table", "e.weight")
+    check(b"error   largest 0, root mean square 0\n" in report and elements(out) == data, "MLX keeps its bytes", report)
+    check(parse_npy(read(out[:-4] + ".scales.npy")) == ((2, 4), pairs), "and its scales")
+    convert(folder, "u4_grouped", zeros, "--zeros")
+    check(parse_npy(read(zeros[:-4] + ".scales.npy"))[0] == (2, 2), "the group of the table")
+    convert(folder, "u4_affine", other, "--group", "32")
+    check(parse_npy(read(other[:-4] + ".scales.npy"))[0] == (2, 8), "another group")
+    convert(folder, "float32", back)
+    numbers = [byte >> shift & 15 for byte in data for shift in (0, 4)]
+    check(parse_npy(read(back))[1] == [q * pairs[i // 64 * 2] + pairs[i // 64 * 2 + 1] for i, q in enumerate(numbers)],
+          "the only table of MLX")
 
 
 def run_all(directory):

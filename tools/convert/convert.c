@@ -22,7 +22,7 @@
 #include "text/names.h"
 #include "text/progress.h"
 
-enum { PIECE_FLOATS = 1 << 20 };
+enum { PIECE_FLOATS = 1 << 20, DEFAULT_GROUP = 32 };
 
 /* The state of a run. Lives as long as the process. */
 struct conversion {
@@ -50,12 +50,13 @@ static size_t bytes_of_rows(const struct new_table *to, int which, size_t rows)
     return to->array[which].rank != 0 ? array_bytes(&part) : 0;
 }
 
-/* Returns true if rows can be copied byte for byte: the type stays the same and has no groups, and the table has no
-   factor, or can get the factor as the scale of each row. */
+/* Returns true if rows can be copied byte for byte: the type and group stay the same, no zero points are stored, and
+   the table has no factor, or can get the factor as the scale of each row. */
 static bool keeps_bytes(const struct conversion *c)
 {
     const inlay_table *from = &c->from.view;
-    if (c->to.type != from->type || stored_in_groups(from->type))
+    if (c->to.type != from->type || c->to.group != from->group || c->before[ARRAY_ZEROS].rank != 0 ||
+        c->to.array[ARRAY_ZEROS].rank != 0)
         return false;
     return c->from.factor == 1 || (c->to.array[ARRAY_SCALES].optional && c->before[ARRAY_SCALES].rank == 0);
 }
@@ -72,7 +73,8 @@ static int prepare(struct conversion *c)
             : weights_map(options->from, &tensor, (size_t)options->dim, &c->from));
     *to = (struct new_table){.path = options->out, .type = options->type, .rows = from->rows, .dim = from->dim};
     to->name = options->name != NULL ? options->name : tensor;
-    to->group = stored_in_groups(to->type) ? (uint32_t)options->group : 0;
+    if (stored_in_groups(to->type))
+        to->group = options->group != 0 ? (uint32_t)options->group : from->group != 0 ? from->group : DEFAULT_GROUP;
     if (inlay_table_row_bytes(to->type, to->dim) == 0)
         return failed("%s rows cannot have %zu columns, the dim of %s", type, to->dim, shown(options->from));
     if (to->group != 0 && to->dim % to->group != 0)
@@ -85,7 +87,7 @@ static int prepare(struct conversion *c)
     }
     if ((from->extents != NULL ? from->extents->scales : from->scales) == NULL)
         c->before[ARRAY_SCALES].rank = 0;
-    if (from->zeros == NULL)
+    if ((from->extents != NULL ? from->extents->zeros : from->zeros) == NULL)
         c->before[ARRAY_ZEROS].rank = 0;
     if (!options->zeros)
         to->array[ARRAY_ZEROS].rank = 0;

@@ -14,8 +14,6 @@
 #include "text/message.h"
 #include "text/names.h"
 
-enum { DEFAULT_GROUP = 32 };
-
 static const char usage[] = "Usage: inlay convert FROM --type TYPE --out FILE [option ...]\n"
                             "\n"
                             "Converts a table [rows, dim] to another element type, writes it to a new file,\n"
@@ -32,7 +30,7 @@ static const struct option_rule rules[] = {
          "conventions of checkpoints. If several tensors split the table by rows, * matches their numbers 0, 1, ..."},
     {"type", "TYPE", OPTION_NAME, FIELD(type), 1, .names = ELEMENT_TYPES,
      .help = "the new element type, or a synonym such as f16, half, int8 or fp8; case is ignored. If the table already "
-             "has this type, rows are copied byte for byte:"},
+             "has this type and group, and no zero points, rows are copied byte for byte:"},
     {"out", "FILE", OPTION_TEXT, FIELD(out),
      .help = "the new file; its suffix selects the format. FILE.safetensors: float32, float16, bfloat16, i8, e4m3 and "
              "e4m3_e8m0, with scales in the tensor NAME.scale. FILE.gguf: float32, float16, bfloat16 and ggml's types. "
@@ -42,7 +40,7 @@ static const struct option_rule rules[] = {
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: the name of the old one)"},
     {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,
-     .help = "columns per scale of grouped types (default: 32)"},
+     .help = "columns per scale of grouped types (default: those of the table, or 32)"},
     {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "store zero points; only for grouped types"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "element type of the table, if the file's elements don't determine it; takes the names of --type",
@@ -60,7 +58,7 @@ static int check_group(const struct convert_options *options, const struct comma
     if (options->zeros && stored_array(ARRAY_ZEROS, options->type, 1, 32, 32).rank == 0)
         return misused("--zeros is only for types with zero points, and %s has none",
                        enum_name(ELEMENT_TYPES, (int)options->type));
-    if (options->group != 32 && options->group != 64 && options->group != 128)
+    if (options->group != 0 && options->group != 32 && options->group != 64 && options->group != 128)
         return misused("--group %d must be 32, 64 or 128", (int)options->group);
     return DONE;
 }
@@ -89,7 +87,7 @@ static int check_files(const struct convert_options *options, const struct comma
 int convert_options_parse(int argc, char **argv, struct convert_options *options)
 {
     struct command_line line = {.usage = usage, .rules = rules, .operand = &options->from};
-    *options = (struct convert_options){.group = DEFAULT_GROUP};
+    *options = (struct convert_options){.group = 0};
     TRY(options_parse(&line, argc, argv, options));
     if (options->from == NULL)
         return misused("FROM is missing: the file with the table");

@@ -18,7 +18,7 @@ struct convert_options {
     inlay_element_type table_type; /**< 0: from the file */
     int64_t dim;                   /**< 0: from the file */
     inlay_element_type type;
-    int64_t group;
+    int64_t group; /**< 0: that of the table, or 32 */
     bool zeros;
     const char *out;
     const struct format *format; /**< of `out` */

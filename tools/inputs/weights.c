@@ -166,22 +166,44 @@ int weights_load(const char *path, inlay_element_type type, size_t dim, struct w
     return check_dim(path, dim, &weights->view);
 }
 
-/* Finds the only tensor that can be a table. */
-static int find_table(const char *path, const inlay_file *file, const char **name)
+/* Returns true for a tensor of a module with rows in another one, NAME.weight or NAME.weight_packed: its scales, say.
+ */
+static bool is_companion(const inlay_file *file, const inlay_file_tensor *tensor)
+{
+    const char *const rows[] = {"weight", "weight_packed"}, *end = strrchr(tensor->name, '.');
+    const inlay_file_tensor *found = NULL;
+    if (end == NULL)
+        return false;
+    const size_t size = (size_t)(end + 1 - tensor->name);
+    char *name = xcalloc(size + 16, 1, "a name");
+    memcpy(name, tensor->name, size);
+    for (size_t i = 0; found == NULL && i < sizeof rows / sizeof *rows; i++) {
+        strcpy(name + size, rows[i]);
+        found = inlay_file_find_tensor(file, name);
+    }
+    free(name);
+    return found != NULL && found->rank == 2 && found != tensor;
+}
+
+/* Finds the only tensor that can be a table. If there is none, sets *name to the first tensor [rows, dim],
+   whose error the caller reports. */
+static int find_table(const char *path, inlay_file *file, const char **name)
 {
     size_t found = 0;
-    for (size_t i = 0; i < inlay_file_tensor_count(file); i++) {
+    for (size_t i = 0; found < 2 && i < inlay_file_tensor_count(file); i++) {
         const inlay_file_tensor *tensor = inlay_file_tensor_at(file, i);
-        if ((tensor->element == 0 && strcmp(tensor->type, "F64") != 0 && strcmp(tensor->type, "<f8") != 0) ||
-            tensor->rank != 2)
+        inlay_file_table table;
+        if (tensor->rank != 2 || is_companion(file, tensor))
             continue;
-        *name = tensor->name;
-        found++;
+        const bool is_table = inlay_file_get_table(file, tensor->name, &table, NULL) == INLAY_FILE_OK;
+        if (is_table || *name == NULL)
+            *name = tensor->name;
+        found += is_table;
     }
-    return found == 1
+    return found < 2 && *name != NULL
                ? DONE
-               : failed("%s has %zu tensors that can be tables: choose one with --table (inlay model lists them)",
-                        shown(path), found);
+               : failed("%s has %s that can be a table: choose one with --table (inlay model lists them)", shown(path),
+                        found == 0 ? "no tensor" : "more than one tensor");
 }
 
 int weights_map(const char *path, const char **name, size_t dim, struct weights *weights)
