@@ -63,9 +63,8 @@ VEC_INLINE size_t rotate_column(struct rotate_block block, size_t i, size_t unit
    carry would make a NaN of the caller's rows a zero. */
 VEC_INLINE vec rotate_load_angle(const unsigned char *from, inlay_element_type type)
 {
-    const vec x = vec_load(from);
-    const vec_bits nan = (vec_bits)(x != x);
-    return type == INLAY_BF16 ? (vec)(((vec_bits)x & ~(nan & 0xffff)) | (nan & 0x400000)) : x;
+    const vec_bits bits = (vec_bits)vec_load(from), nan = (vec_bits)((bits & 0x7fffffff) > 0x7f800000);
+    return (vec)(type == INLAY_BF16 ? (bits & ~(nan & 0xffff)) | (nan & 0x400000) : bits);
 }
 
 VEC_INLINE void rotate_load_angles(vec *cos, vec *sin, struct rotate_block block, size_t vecs, inlay_element_type type)
