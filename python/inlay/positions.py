@@ -119,6 +119,14 @@ _SCALINGS = {
 }
 _ALIASES = {"su": "longrope", "mrope": "default"}
 _OTHERS = ("ernie4_5_vl", "ernie4_5_moe_vl")  # permute the frequencies of patches
+# True for models that interleave mrope_section, False for consecutive sections, by model_type without parts as "_text".
+# In transformers (4.57, 5.24) no class reads mrope_interleaved or interleaved.
+_INTERLEAVES = {
+    **dict.fromkeys("qwen3_vl qwen3_vl_moe qwen3_omni_moe qwen3_5 qwen3_5_moe qwen4_exp".split(), True),
+    **dict.fromkeys("cohere_compass cosmos3_edge hy_v4_vl".split(), True),
+    **dict.fromkeys("qwen2_vl qwen2_5_vl qwen2_5_omni paddleocr_vl".split(), False),
+    **dict.fromkeys("glm4v glm4v_moe Glm4vMoe glm_image glm_ocr".split(), False),
+}
 # Keys accepted for every type. finetuned and llama_4_scaling_beta (which scales queries) have no effect here.
 _SHARED = {"rope_type", "type", "rope_theta", "max_position_embeddings", "partial_rotary_factor", "mrope_section"}
 _SHARED |= {"mrope_interleaved", "interleaved", "finetuned", "llama_4_scaling_beta"}
@@ -187,12 +195,27 @@ def _configuration(dim: Optional[int], scaling: Any, layer_type: Optional[str]) 
             raise ValueError(f"scaling has {key}, so layers differ: pass the base and the entry of those you want")
         if get("patch_size") is not None or str(get("model_type")).startswith(_OTHERS):
             raise ValueError("scaling is of a model with its own formulas for patches: pass inv_freq to a Sinusoid")
+    if entry.get("mrope_section") is not None and get("model_type") is not None:
+        entry["mrope_interleaved"], entry["interleaved"] = _interleaves(str(get("model_type"))), None
     longest = get("max_position_embeddings")
     entry["original_max_position_embeddings"] = own or entry.get("original_max_position_embeddings") or longest
     entry["max_position_embeddings"] = longest
     for key in ("rope_theta", "partial_rotary_factor"):
         entry[key] = get(key) if entry.get(key) is None else entry[key]
     return dim if is_dict else _columns(dim, scaling, layer_type, entry), entry
+
+
+def _interleaves(model_type: str) -> bool:
+    """Returns True if models of a type interleave mrope_section, and False if its sections are consecutive."""
+    if model_type.startswith("hunyuan_vl"):
+        raise ValueError(f"mrope_section of {model_type!r} isn't supported: it turns columns of a pair by different angles")
+    family = re.sub("(_thinker|_talker)?(_text)?$", "", model_type)
+    if family not in _INTERLEAVES:
+        raise ValueError(
+            f"the order of mrope_section is unknown for model_type {model_type!r}: drop mrope_section, and give "
+            "inlay.Rotary pair_axes, the row of each pair"
+        )
+    return _INTERLEAVES[family]
 
 
 def _columns(dim: Optional[int], config: Any, layer_type: Optional[str], entry: Mapping[str, Any]) -> Optional[int]:
@@ -399,11 +422,14 @@ class Rotary(_core.Rotary):
             dim = 2 * len(inv_freq) if dim is None else dim
         if not 2 <= operator.index(dim) <= _MAX_DIM or dim % 2:
             raise ValueError(f"dim is {dim}, not an even number in [2, {_MAX_DIM}]")
-        own_axes, of_pairs = _pair_axes(axes, pair_axes)
         sections = _section_axes(dict(items), dim // 2)
-        if sections is not None:
-            if pair_axes is not None:
-                raise ValueError("pair_axes was given, but scaling has mrope_section: drop one of them")
+        if sections is None:
+            own_axes, of_pairs = _pair_axes(axes, pair_axes)
+        elif pair_axes is not None:
+            raise ValueError("pair_axes was given, but scaling has mrope_section: drop one of them")
+        elif axes not in (None, 3):
+            raise ValueError(f"axes is {axes!r}, but mrope_section of scaling has 3: drop axes")
+        else:
             own_axes, of_pairs = 3, sections
         attention = 1.0 if attention_factor is None else attention_factor
         _require("attention_factor", attention, 2**-20, 2**10)

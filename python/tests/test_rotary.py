@@ -88,11 +88,56 @@ def test_positions(rng):
 AXES = [
     ({"scaling": {"mrope_section": [1, 1, 2]}}, [0, 1, 2, 2]),
     ({"scaling": {"mrope_section": [2, 1, 1], "mrope_interleaved": True}}, [0, 1, 2, 0]),
-    ({"scaling": {"mrope_section": [4, 0, 0]}}, [0, 0, 0, 0]),
+    ({"scaling": {"mrope_section": [4, 0, 0]}, "axes": 3}, [0, 0, 0, 0]),
     ({"pair_axes": [1, 0, 1, 0]}, [1, 0, 1, 0]),
     ({"pair_axes": numpy.array([0, 2, 0, 2]), "axes": 4}, [0, 2, 0, 2]),
     ({"pair_axes": [0, 3, 2, 1], "inv_freq": INV_FREQ, "base": None}, [0, 3, 2, 1]),
 ]
+
+
+@pytest.mark.parametrize("key", [{}, {"mrope_interleaved": False}, {"mrope_interleaved": True}, {"interleaved": True}])
+@pytest.mark.parametrize(
+    "model_type, pair_axes",
+    [
+        ("qwen2_vl", [0, 1, 2, 2]),
+        ("qwen2_5_omni_talker", [0, 1, 2, 2]),
+        ("Glm4vMoe_text", [0, 1, 2, 2]),
+        ("paddleocr_vl", [0, 1, 2, 2]),
+        ("qwen3_vl_text", [0, 1, 2, 0]),
+        ("qwen3_omni_moe_talker_text", [0, 1, 2, 0]),
+        ("qwen4_exp_text", [0, 1, 2, 0]),
+        ("cosmos3_edge_text", [0, 1, 2, 0]),
+        ("hy_v4_vl_text", [0, 1, 2, 0]),
+        ("cohere_compass_text", [0, 1, 2, 0]),
+    ],
+)
+def test_model_type_decides_the_order_of_sections(key, model_type, pair_axes):
+    """Classes of transformers don't read the keys. An entry without its model follows them."""
+    entry = {"rope_type": "default", "rope_theta": BASE, "mrope_section": [1, 1, 2], **key}
+    positions = numpy.arange(12).reshape(3, 4) ** 2
+    order = {"mrope_interleaved": pair_axes[3] == 0, "interleaved": False}
+    wanted = inlay.rotary(positions, DIM, BASE, {**entry, **order})
+    for name in ("rope_parameters", "rope_scaling"):
+        config = {"model_type": model_type, name: entry}
+        assert list(inlay.Rotary(DIM, scaling=config).spec["pair_axes"]) == pair_axes
+        numpy.testing.assert_array_equal(inlay.rotary(positions, DIM, scaling=config), wanted)
+
+
+@pytest.mark.parametrize(
+    "model_type, text",
+    [
+        ("qwen2_vl_next", "unknown for model_type 'qwen2_vl_next': drop mrope_section, and give inlay.Rotary pair_axes"),
+        ("qwen3_vl_vision", "model_type 'qwen3_vl_vision'"),
+        ("", "model_type ''"),
+        ("hunyuan_vl_text", "mrope_section of 'hunyuan_vl_text' isn't supported"),
+        ("ernie4_5_vl_moe_text", "its own formulas for patches"),
+    ],
+)
+def test_sections_of_unknown_models(model_type, text):
+    entry = {"rope_type": "default", "rope_theta": BASE, "mrope_section": [1, 1, 2]}
+    for make in (inlay.Rotary, lambda **given: inlay.rotary([[1], [2], [3]], **given)):
+        with pytest.raises(ValueError, match=re.escape(text)):
+            make(dim=DIM, scaling={"model_type": model_type, "rope_parameters": entry})
 
 
 @pytest.mark.parametrize("options, pair_axes", AXES)
@@ -353,6 +398,7 @@ def test_errors(way, arrays, named, error, text):
         ((8,), {"attention_factor": 2.0}, ValueError, "attention_factor needs inv_freq: put that of a model into scaling"),
         ((8, 1e4, {"mrope_section": [1, 1, 1]}), {}, ValueError, "mrope_section is [1, 1, 1], not three numbers whose sum"),
         ((8, 1e4, {"mrope_section": [1, 1, 2]}), {"pair_axes": [0] * 4}, ValueError, "pair_axes was given, but scaling has"),
+        ((8, 1e4, {"mrope_section": [1, 1, 2]}), {"axes": 1}, ValueError, "axes is 1, but mrope_section of scaling has 3"),
         ((8,), {"pair_axes": [0, 1, 2]}, ValueError, "pair_axes has 3 numbers, expected dim / 2 = 4"),
         ((8,), {"pair_axes": [0, 1, 2, 4]}, ValueError, "pair_axes[3] is 4, not in [0, 4)"),
         ((8,), {"pair_axes": [0, -1, 2, 1]}, ValueError, "pair_axes[1] is -1, not in [0, 4)"),

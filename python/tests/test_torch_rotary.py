@@ -330,6 +330,13 @@ def test_wrong_positions_without_the_operator():
     for start in (-1, 2**31 - 4):
         with pytest.raises(IndexError, match=r"positions -?\d+ to \d+ are not in \[0, 2147483648\)"):
             module(x, start=start)
+        empty = x[:, :0]
+        assert module(empty, start=start).shape == module(empty.float(), start=start).shape == empty.shape
+    for dtype in (torch.uint8, torch.int16, torch.uint16, torch.uint32, torch.uint64):
+        for ids, rotary in ((IDS, module), (torch.stack([IDS, IDS, IDS]), rows)):
+            wanted = rotary(x, position_ids=ids)
+            assert torch.equal(rotary(x, position_ids=ids.to(dtype)), wanted), dtype
+            assert torch.equal(rotary(x.float(), position_ids=ids.to(dtype)), rotary(x.float(), position_ids=ids))
     for value in (-1, 2**31):
         bad = IDS.clone()
         bad[1, 2] = value

@@ -25,10 +25,7 @@ static bool known_dim(size_t dim)
 /* Checks the fields that don't depend on the scaling. */
 static inlay_status check_rotary_spec(const inlay_rotary_spec *spec)
 {
-    if (spec == NULL)
-        return INLAY_ERROR_NULL;
-    if (!inlay_struct_known(spec, sizeof *spec) || spec->reserved != 0 || spec->reserved2 != 0 ||
-        !known_layout(spec->layout) || spec->float_angles > 1)
+    if (spec->reserved != 0 || spec->reserved2 != 0 || !known_layout(spec->layout) || spec->float_angles > 1)
         return INLAY_ERROR_OPTION;
     return known_dim(spec->dim) ? INLAY_OK : INLAY_ERROR_SHAPE;
 }
@@ -85,7 +82,8 @@ static inlay_status make_rotary_sinusoid(const inlay_rotary_spec *spec, const in
     return inlay_sinusoid_create(&rows, allocator, sinusoid);
 }
 
-inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const inlay_allocator *allocator, inlay_rotary **rotary)
+inlay_status inlay_rotary_create(const inlay_rotary_spec *given, const inlay_allocator *allocator,
+                                 inlay_rotary **rotary)
 {
     if (rotary == NULL)
         return INLAY_ERROR_NULL;
@@ -93,6 +91,14 @@ inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const inlay_allo
     inlay_allocator memory;
     inlay_sinusoid *sinusoid = NULL;
     uint8_t pair_axes[INLAY_ROTARY_MAX_DIM / 2];
+    if (given == NULL)
+        return INLAY_ERROR_NULL;
+    if (!inlay_struct_known(given, sizeof *given))
+        return INLAY_ERROR_OPTION;
+    inlay_rotary_spec copy; /* another thread may change the spec after the checks */
+    memcpy(&copy, given, sizeof copy);
+    copy.size = sizeof copy;
+    const inlay_rotary_spec *spec = &copy;
     inlay_status status = check_rotary_spec(spec);
     if (status == INLAY_OK)
         status = copy_pair_axes(spec, pair_axes);

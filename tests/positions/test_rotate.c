@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "base/executor.h"
+#include "positions/rotary.h"
 
 #include <errno.h>
 #include <math.h>
@@ -875,6 +876,39 @@ START_TEST(errors_of_specs)
 }
 END_TEST
 
+/* Allocates, and changes the spec as another thread might. */
+static void *allocate_and_change(void *ctx, size_t bytes)
+{
+    inlay_rotary_spec *spec = ctx;
+    spec->axes = INLAY_ROTARY_MAX_AXES;
+    spec->dim = DIM / 2;
+    spec->layout = INLAY_ROTARY_INTERLEAVED;
+    return malloc(bytes);
+}
+
+static void release_any(void *ctx, void *memory)
+{
+    (void)ctx;
+    free(memory);
+}
+
+START_TEST(fields_of_the_spec_are_read_once)
+{
+    static const uint8_t pair_axes[DIM / 2] = {0, 1};
+    inlay_rotary_spec spec = inlay_rotary_spec_default(DIM);
+    spec.axes = 2;
+    spec.pair_axes = pair_axes;
+    const inlay_allocator allocator = {&spec, allocate_and_change, release_any};
+    inlay_rotary *rotary;
+    EXPECT(inlay_rotary_create(&spec, &allocator, &rotary) == INLAY_OK, "create");
+    EXPECT(spec.axes == INLAY_ROTARY_MAX_AXES, "not changed");
+    EXPECT(rotary->axes == 2 && rotary->dim == DIM, "%zu axes, dim %zu", rotary->axes, rotary->dim);
+    EXPECT(!rotary->interleaved, "interleaved");
+    EXPECT(rotary->first_pair[2] == DIM / 2, "%zu pairs", rotary->first_pair[2]);
+    inlay_rotary_destroy(rotary);
+}
+END_TEST
+
 START_TEST(errors_of_given_rows)
 {
     enum { COUNT = 9 };
@@ -936,5 +970,5 @@ int main(int argc, char **argv)
                      caches_and_given_frequencies_change_no_bits, given_rows_rotate_like_computed_ones,
                      nans_of_given_rows_stay_nan, packed_queries_and_keys_in_place, inverse_undoes_a_rotation,
                      parts_change_no_bits, arrays_that_change_during_a_call_lead_nowhere_else, errors_of_calls,
-                     errors_of_axes, errors_of_specs, errors_of_given_rows);
+                     errors_of_axes, errors_of_specs, fields_of_the_spec_are_read_once, errors_of_given_rows);
 }

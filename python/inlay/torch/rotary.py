@@ -36,19 +36,22 @@ def _readable(tensor: Tensor) -> Tensor:
     return tensor if tensor.stride(-1) == 1 and 0 not in tensor.stride() else tensor.contiguous()
 
 
-def _check_positions(at: Tensor) -> None:
-    """Raises IndexError for a position outside of [0, 2^31). Graphs and other devices check while they run."""
+def _checked_positions(at: Tensor) -> Tensor:
+    """Returns positions as int64. Raises IndexError for one outside of [0, 2^31): on other devices and in graphs, while
+    they run."""
     if at.is_floating_point() or at.is_complex() or at.dtype == torch.bool:
         raise TypeError(f"position_ids has elements of {at.dtype}, expected integers")
+    at = at.long()  # PyTorch has no min() and no index for unsigned integers
     if is_recorded() or not at.is_cpu:
-        at = at.long()
         torch._assert_async(((at >= 0) & (at < 2**31)).all(), "a position is not in [0, 2147483648)")
-        return
-    while torch._C._functorch.is_functorch_wrapped_tensor(at):
-        at = torch._C._functorch.get_unwrapped(at)
-    for value in (int(at.min()), int(at.max())) if at.numel() else ():
+        return at
+    own = at
+    while torch._C._functorch.is_functorch_wrapped_tensor(own):
+        own = torch._C._functorch.get_unwrapped(own)
+    for value in (int(own.min()), int(own.max())) if own.numel() else ():
         if not 0 <= value < 2**31:
             raise IndexError(f"position {value} is not in [0, 2147483648)")
+    return at
 
 
 def _call(
@@ -147,12 +150,13 @@ class Rotary(nn.Module):
         length = x.shape[-2 if heads_first else -3]
         if position_ids is None:
             if start < 0 or start + length > 2**31:
-                raise IndexError(f"positions {start} to {start + length - 1} are not in [0, 2147483648)")
+                if x.numel():
+                    raise IndexError(f"positions {start} to {start + length - 1} are not in [0, 2147483648)")
+                start = 0
             at = torch.arange(start, start + length, device=x.device)[..., None]
         else:
-            _check_positions(position_ids)
             axes = [spec["axes"]] if spec["axes"] > 1 else []
-            at = position_ids.broadcast_to((*axes, *x.shape[:-3], length))
+            at = _checked_positions(position_ids).broadcast_to((*axes, *x.shape[:-3], length))
             at = at.movedim(0, -1)[..., list(spec["pair_axes"])] if axes else at[..., None]
         exponents = torch.arange(0, -dim, -2, dtype=torch.float64, device=x.device) / dim
         own = spec["inv_freq"]
