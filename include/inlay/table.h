@@ -441,9 +441,9 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
 
 /**
  * Converts a float32 table [rows, dim] to another type. The error of a value is its distance from the dequantized
- * value. The bounds below are exact for 16-bit types, INLAY_E4M3_E8M0 and ggml's types except INLAY_Q4_1, INLAY_Q5_1
- * and those marked (**). For Q4_1, Q5_1 and all other types, rounding the dequantized value to float32 adds at most
- * 2^-22 times the largest magnitude that shares the step.
+ * value. The bounds below are exact for 16-bit types, INLAY_E4M3_E8M0 and ggml's types except INLAY_Q4_1 and
+ * INLAY_Q5_1. For those two and all other types, rounding the dequantized value to float32 adds at most 2^-22 times the
+ * largest magnitude that shares the step.
  *
  * In the table, min, max and max |x| are taken over the values that share a scale: a row, a group of columns or a
  * block. "With 0" means that 0 counts as one of these values.
@@ -464,16 +464,16 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *     Q4_0                        max |x| / 8                        1.01 steps
  *     Q5_0                        max |x| / 16                       1.01 steps
  *     Q4_1, Q5_1                  (max - min) / 15, / 31             0.51 steps + 2^-11 of |min| and of max - min
- *     IQ4_NL                      max |x| / 127                      28 steps (**): the values are -127 to 113
- *     IQ4_XS                      max |x| / 127 of 256 columns       28 steps (*) (**)
- *     Q3_K, Q6_K                  max |x| / 3, / 31 of 256 columns   1.4 steps (*) (**)
- *     Q4_K, Q5_K                  (max - min) / 15, / 31, with 0     1.4 steps (*) (**)
- *     Q2_K                        (max - min) / 3, with 0            1.4 steps (*) (**)
- *     IQ3_S                       max |x| / 15 of 256 columns        7.8 steps (*)
+ *     IQ4_NL                      max |x| / 127                      14.1 steps: the values are -127 to 113
+ *     IQ4_XS                      max |x| / 127 of 256 columns       14.1 steps
+ *     Q3_K                        max |x| / 3 of 256 columns         0.65 steps
+ *     Q6_K                        max |x| / 31 of 256 columns        0.52 steps
+ *     Q4_K, Q5_K                  (max - min) / 15, / 31, with 0     0.52 steps (*)
+ *     Q2_K                        (max - min) / 3, with 0            0.54 steps (*)
+ *     IQ3_S                       max |x| / 15 of 256 columns        7.8 steps (**)
  *
- *     (*) smaller if the 16 or 32 columns that share an inner scale have smaller values than all 256
- *     (**) not proven: scales are chosen for small squared errors, not for the largest error. It is the largest error
- * of 10^6 blocks, among them the worst ones that a random search found, rounded up
+ *     (*) of 256 columns
+ *     (**) smaller if the 32 columns that share an inner scale have smaller values than all 256
  *
  * Floating-point types:
  *
@@ -506,9 +506,9 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * on tables of models.
  *
  * A float32 step is at least 2^-126. A float16 step below 2^-14 loses digits. This increases the error by at most 64 *
- * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, 32 * 2^-24 for INLAY_Q2_K to INLAY_Q6_K, 16 * 2^-24 for
- * INLAY_Q5_1, and 8 * 2^-24 for the other types with a float16 step. A row, group or block of zeros stays zero. If all
- * values of a row or group are equal, the rowwise and AFFINE types dequantize it to its bias.
+ * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, 16 * 2^-24 for INLAY_Q5_1, and 8 * 2^-24 for the other types
+ * with a float16 step. A row, group or block of zeros stays zero. If all values of a row or group are equal, the
+ * rowwise and AFFINE types dequantize it to its bias.
  *
  * @param from           a float32 table [rows, dim], not a shard; extents are allowed
  * @param to             the arrays to write

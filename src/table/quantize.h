@@ -62,6 +62,15 @@ static inline double clamped(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
+/* Returns the smallest number of units that is at least x, clamped to `most`; 0 if the unit is 0. */
+static inline unsigned units_of(double x, double unit, unsigned most)
+{
+    if (unit == 0)
+        return 0;
+    const double units = nearest(x / unit);
+    return (unsigned)clamped(units < x / unit ? units + 1 : units, 0, most);
+}
+
 /* Returns the exponent of a finite number: 2^exponent <= |x| < 2^(exponent + 1). x isn't a subnormal double; 0 has
    -1023. */
 static inline int exponent_of(double x)
@@ -137,6 +146,7 @@ struct block_type {
     /* For inlay_search_scales(). A value is scale * number - min. Scale and min of a part are `units` units at most. */
     unsigned char parts, units;
     bool minima;               /* numbers, scales and mins aren't negative; otherwise there is no min */
+    double bound;              /* of errors, in steps of all columns; less than in table.h, which includes rounding */
     const signed char *values; /* 16 ascending values of numbers; null: from 0 or -largest - 1 to largest */
 };
 

@@ -209,15 +209,6 @@ static void quantize_q6_k(const unsigned char *from, const struct block_type *ty
     put_half(ql + 208, 0, found.half);
 }
 
-/* Returns the smallest number of units that is at least x, clamped to `most`; 0 if the unit is 0. */
-static unsigned units_of(double x, double unit, unsigned most)
-{
-    if (unit == 0)
-        return 0;
-    const double units = nearest(x / unit);
-    return (unsigned)clamped(units < x / unit ? units + 1 : units, 0, most);
-}
-
 /* Returns the number of the entry of the grid that is nearest to four magnitudes, by the sum of squares. */
 static unsigned nearest_four(const double x[4])
 {
@@ -276,18 +267,44 @@ const struct block_type inlay_block_types[INLAY_ELEMENT_TYPES] = {
     [INLAY_Q4_1] = {.block = quantize_ranged, .largest = 15, .limit = BITS_F16},
     [INLAY_Q5_0] = {.block = quantize_signed, .largest = 16, .limit = BITS_F16},
     [INLAY_Q5_1] = {.block = quantize_ranged, .largest = 31, .limit = BITS_F16},
-    [INLAY_IQ4_NL] =
-        {.block = quantize_iq4_nl, .largest = 127, .limit = BITS_F16, .parts = 1, .units = 1, .values = iq4_levels},
+    [INLAY_IQ4_NL] = {.block = quantize_iq4_nl,
+                      .largest = 127,
+                      .limit = BITS_F16,
+                      .bound = 14,
+                      .parts = 1,
+                      .units = 1,
+                      .values = iq4_levels},
     [INLAY_MXFP4] = {.block = quantize_mxfp4, .largest = 6, .limit = BITS_STEPS},
     [INLAY_NVFP4] = {.block = quantize_nvfp4, .largest = 6, .limit = BITS_2688},
-    [INLAY_Q3_K] = {.block = quantize_q3_k, .largest = 3, .limit = BITS_F16, .parts = 16, .units = 31},
-    [INLAY_Q4_K] =
-        {.block = quantize_q4_or_q5_k, .largest = 15, .limit = BITS_F16, .parts = 8, .units = 63, .minima = true},
-    [INLAY_Q5_K] =
-        {.block = quantize_q4_or_q5_k, .largest = 31, .limit = BITS_F16, .parts = 8, .units = 63, .minima = true},
-    [INLAY_Q6_K] = {.block = quantize_q6_k, .largest = 31, .limit = BITS_F16, .parts = 16, .units = 127},
-    [INLAY_Q2_K] = {.block = quantize_q2_k, .largest = 3, .limit = BITS_F16, .parts = 16, .units = 15, .minima = true},
-    [INLAY_IQ4_XS] =
-        {.block = quantize_iq4_xs, .largest = 127, .limit = BITS_F16, .parts = 8, .units = 31, .values = iq4_levels},
+    [INLAY_Q3_K] = {.block = quantize_q3_k, .largest = 3, .limit = BITS_F16, .bound = 0.64, .parts = 16, .units = 31},
+    [INLAY_Q4_K] = {.block = quantize_q4_or_q5_k,
+                    .largest = 15,
+                    .limit = BITS_F16,
+                    .bound = 0.51,
+                    .parts = 8,
+                    .units = 63,
+                    .minima = true},
+    [INLAY_Q5_K] = {.block = quantize_q4_or_q5_k,
+                    .largest = 31,
+                    .limit = BITS_F16,
+                    .bound = 0.51,
+                    .parts = 8,
+                    .units = 63,
+                    .minima = true},
+    [INLAY_Q6_K] = {.block = quantize_q6_k, .largest = 31, .limit = BITS_F16, .bound = 0.51, .parts = 16, .units = 127},
+    [INLAY_Q2_K] = {.block = quantize_q2_k,
+                    .largest = 3,
+                    .limit = BITS_F16,
+                    .bound = 0.53,
+                    .parts = 16,
+                    .units = 15,
+                    .minima = true},
+    [INLAY_IQ4_XS] = {.block = quantize_iq4_xs,
+                      .largest = 127,
+                      .limit = BITS_F16,
+                      .bound = 14,
+                      .parts = 8,
+                      .units = 31,
+                      .values = iq4_levels},
     [INLAY_IQ3_S] = {.block = quantize_iq3_s, .largest = 15, .limit = BITS_F16},
 };

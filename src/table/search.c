@@ -7,6 +7,10 @@
  *
  * The smallest squared errors would shrink values, and products with similar vectors. So the error also has the square
  * of the errors' projection on the values, which halves this bias and hardly adds to the squared errors.
+ *
+ * Some blocks have better scales than those found, such as sparse ones. The largest errors of a search have no small
+ * bound either. So the first fit of a block maps the range of each part to all numbers, without clamping. Others
+ * replace it if their error is smaller and their largest error doesn't exceed the bound of the type.
  */
 #include "table/quantize.h"
 
@@ -19,8 +23,9 @@ enum {
 
 static const double max_error = 1e300;
 
-/* The values of a part of a block, their sum, and the reciprocal of the sum of their squares, or 0. */
+/* The values of a part of a block, their range and sum, and the reciprocal of the sum of their squares, or 0. */
 struct values {
+    struct range range;
     double x[COLUMNS], sum, inverse_square;
 };
 
@@ -85,6 +90,11 @@ static int lowest_scale_of(const struct block_type *type)
     return type->parts == 1 ? type->units : type->minima ? 0 : -type->units - 1;
 }
 
+static inline double size_of(double x)
+{
+    return x < 0 ? -x : x;
+}
+
 static double reciprocal(double scale)
 {
     return scale == 0 ? 0 : 1 / scale;
@@ -102,7 +112,7 @@ static double sum_values(double *x, size_t n)
 /* Returns the values of a part, which begin at a column. */
 static struct values values_of(const struct block_type *type, const unsigned char *from, size_t first)
 {
-    struct values part = {.sum = 0};
+    struct values part = {.range = range_of(from, first, columns_of(type))};
     double squares = 0;
     for (size_t i = 0; i < columns_of(type); i++) {
         part.x[i] = value_at(from, first + i);
@@ -113,18 +123,36 @@ static struct values values_of(const struct block_type *type, const unsigned cha
     return part;
 }
 
+/* Computes the numbers of a part that are nearest for a fit. */
+static inline void numbers_of(const struct block_type *type, const struct values *part, struct fit fit, double *numbers)
+{
+    const double inverse = reciprocal(fit.scale), low = lowest_of(type), high = type->largest;
+    if (type->values != NULL)
+        for (size_t i = 0; i < columns_of(type); i++)
+            numbers[i] = type->values[nearest_level(type->values, part->x[i] * inverse)];
+    else
+        for (size_t i = 0; i < columns_of(type); i++)
+            numbers[i] = clamped(nearest((part->x[i] + fit.min) * inverse), low, high);
+}
+
+/* Returns true if no error of a part exceeds a limit. */
+static bool is_within(const struct block_type *type, const struct values *part, struct fit fit, double limit)
+{
+    double numbers[COLUMNS], largest = 0;
+    numbers_of(type, part, fit, numbers);
+    for (size_t i = 0; i < columns_of(type); i++) {
+        const double error = size_of(fit.scale * numbers[i] - fit.min - part->x[i]);
+        largest = error > largest ? error : largest;
+    }
+    return largest <= limit;
+}
+
 /* Returns the sums over a part, with the numbers that are nearest for a fit. They include the projection on x. */
 static struct sums sums_of(const struct block_type *type, const struct values *part, struct fit fit)
 {
     const size_t n = columns_of(type);
-    const double inverse = reciprocal(fit.scale), low = lowest_of(type), high = type->largest;
     double numbers[COLUMNS], squares[COLUMNS], products[COLUMNS];
-    if (type->values != NULL)
-        for (size_t i = 0; i < n; i++)
-            numbers[i] = type->values[nearest_level(type->values, part->x[i] * inverse)];
-    else
-        for (size_t i = 0; i < n; i++)
-            numbers[i] = clamped(nearest((part->x[i] + fit.min) * inverse), low, high);
+    numbers_of(type, part, fit, numbers);
     for (size_t i = 0; i < n; i++) {
         squares[i] = numbers[i] * numbers[i];
         products[i] = numbers[i] * part->x[i];
@@ -150,27 +178,25 @@ static void put_numbers(const struct block_type *type, const struct values *part
     }
 }
 
+/* Returns the scale that maps a part's range, shifted by a min, to a number of steps. */
+static double scale_for(const struct block_type *type, struct range range, double min, double steps)
+{
+    return (type->minima ? range.most + min : -range.least > range.most ? -range.least : -range.most) / steps;
+}
+
 /* Returns the best scale and min of a part. Starts map the values to all numbers, or to a range that is up to 1.2
    numbers narrower or wider. Values beyond the last number are clamped. */
 static struct fit fit_part(const struct block_type *type, const struct values *part)
 {
     const double reach = type->minima ? type->largest : -lowest_of(type);
     const double gap = type->values != NULL ? (type->values[15] - type->values[0]) / 15.0 : 1;
-    double least = 0, most = 0, best_error = 0;
+    const double lowest = type->minima && part->range.least < 0 ? -part->range.least : 0;
+    double best_error = 0;
     struct fit best = {0, 0};
-    for (size_t i = 0; i < columns_of(type); i++) {
-        least = part->x[i] < least ? part->x[i] : least;
-        most = part->x[i] > most ? part->x[i] : most;
-    }
-    if (least == most)
-        return best;
     for (int start = 0; start < STARTS; start++) {
         const double beyond = 0.4 * (start - 3) * gap;
-        struct fit fit = {(-least > most ? -least : -most) / (reach + beyond), 0};
-        if (type->minima) {
-            fit.scale = (most - least) / (reach + beyond);
-            fit.min = clamped(-least - fit.scale * beyond / 2, 0, -least);
-        }
+        struct fit fit = {scale_for(type, part->range, lowest, reach + beyond), 0};
+        fit.min = clamped(lowest - fit.scale * beyond / 2, 0, lowest);
         for (int round = 0; round < FIT_ROUNDS; round++) {
             const struct sums sums = sums_of(type, part, fit);
             fit = solve(&sums, type->minima);
@@ -193,9 +219,21 @@ struct part {
     double error;
 };
 
-/* Returns the best scale and min in units near those of a fit. */
+/* The units of a block, its parts, and the sum of their errors. */
+struct block_fit {
+    struct fit unit;
+    struct part parts[PARTS];
+    double error;
+};
+
+static struct fit fit_in_units(const struct part *part, struct fit unit)
+{
+    return (struct fit){part->scale * unit.scale, part->min * unit.min};
+}
+
+/* Returns the best scale and min in units near those of a fit, with errors up to a limit. */
 static struct part part_in_units(const struct block_type *type, const struct values *values, struct fit wanted,
-                                 struct fit unit)
+                                 struct fit unit, double limit)
 {
     const int least = lowest_scale_of(type), most = type->units;
     const int middle = (int)clamped(nearest(wanted.scale * reciprocal(unit.scale)), least, most);
@@ -204,31 +242,34 @@ static struct part part_in_units(const struct block_type *type, const struct val
     for (int scale = middle - near; scale <= middle + near; scale++) {
         if (scale < least || scale > most)
             continue;
-        struct part part = {.scale = scale};
-        struct fit fit = {scale * unit.scale, wanted.min};
-        part.sums = sums_of(type, values, fit);
-        if (type->minima) {
-            const double min = (fit.scale * part.sums.uw - part.sums.xw) / part.sums.ww;
-            part.min = (int)clamped(nearest(min * reciprocal(unit.min)), 0, most);
-            fit.min = part.min * unit.min;
-            part.sums = sums_of(type, values, fit);
+        const struct sums sums = sums_of(type, values, (struct fit){scale * unit.scale, wanted.min});
+        const double min = type->minima ? (scale * unit.scale * sums.uw - sums.xw) / sums.ww : 0;
+        /* The min is rounded down and up. */
+        for (int up = 0; up <= type->minima; up++) {
+            const double units = nearest(min * reciprocal(unit.min) - 0.5) + up;
+            struct part part = {.scale = scale, .min = (int)clamped(units, 0, most), .sums = sums};
+            const struct fit fit = fit_in_units(&part, unit);
+            if (type->minima)
+                part.sums = sums_of(type, values, fit);
+            part.error = fit_error(&part.sums, fit);
+            if (part.error < best.error && is_within(type, values, fit, limit))
+                best = part;
         }
-        part.error = fit_error(&part.sums, fit);
-        best = part.error < best.error ? part : best;
     }
     return best;
 }
 
-/* Rounds a unit to float16, away from 0, so no scale needs more units than there are. */
-static double half_unit(double x)
+/* Rounds a unit to float16. If scales are integers, it rounds away from 0, so none needs more units than there are. */
+static double half_unit(const struct block_type *type, double x)
 {
-    const double largest = 65504, half = half_value(half_at_least(clamped(x < 0 ? -x : x, 0, largest)));
+    const double largest = 65504, size = clamped(size_of(x), 0, largest);
+    const double half = half_value(type->parts == 1 ? to_half(size) : half_at_least(size));
     return x < 0 ? -half : half;
 }
 
-static struct fit half_units(struct fit fit)
+static struct fit half_units(const struct block_type *type, struct fit fit)
 {
-    return (struct fit){half_unit(fit.scale), half_unit(fit.min)};
+    return (struct fit){half_unit(type, fit.scale), half_unit(type, fit.min)};
 }
 
 /* Returns the units that make the extreme scale and min of all parts extreme integers. */
@@ -238,51 +279,94 @@ static struct fit first_units(const struct block_type *type, const struct fit *f
     double scale = 0, min = 0;
     for (size_t j = 0; j < type->parts; j++) {
         const double x = fits[j].scale;
-        scale = (x < 0 ? -x : x) > (scale < 0 ? -scale : scale) ? x : scale;
+        scale = size_of(x) > size_of(scale) ? x : scale;
         min = fits[j].min > min ? fits[j].min : min;
     }
-    return half_units((struct fit){scale == 0 ? 0 : scale / (lowest < 0 ? lowest : type->units), min / type->units});
+    return half_units(type,
+                      (struct fit){scale == 0 ? 0 : scale / (lowest < 0 ? lowest : type->units), min / type->units});
+}
+
+/* Returns the fit of a block that maps the range of each part to all numbers. Mins, then scales, are rounded away from
+   0, so no value is clamped. The bounds in table.h follow from this. */
+static struct block_fit cover_block(const struct block_type *type, const struct values *values)
+{
+    struct block_fit found = {.error = 0};
+    double scales[PARTS], lowest = 0, widest = 0;
+    for (size_t j = 0; j < type->parts; j++)
+        lowest = type->minima && -values[j].range.least > lowest ? -values[j].range.least : lowest;
+    found.unit.min = half_unit(type, lowest / type->units);
+    for (size_t j = 0; j < type->parts; j++) {
+        found.parts[j].min = (int)units_of(-values[j].range.least, found.unit.min, type->units);
+        scales[j] = scale_for(type, values[j].range, found.parts[j].min * found.unit.min, type->largest);
+        widest = size_of(scales[j]) > size_of(widest) ? scales[j] : widest;
+    }
+    found.unit.scale = half_unit(type, widest / type->units);
+    for (size_t j = 0; j < type->parts; j++) {
+        struct part *const part = &found.parts[j];
+        const int units = (int)units_of(size_of(scales[j]), size_of(found.unit.scale), type->units);
+        part->scale = (scales[j] < 0) == (found.unit.scale < 0) ? units : -units;
+        const struct fit fit = fit_in_units(part, found.unit);
+        part->sums = sums_of(type, &values[j], fit);
+        part->error = fit_error(&part->sums, fit);
+        found.error += part->error;
+    }
+    return found;
+}
+
+/* Returns the best parts in given units, with errors up to a limit. */
+static struct block_fit fit_block(const struct block_type *type, const struct values *values, const struct fit *fits,
+                                  struct fit unit, double limit)
+{
+    struct block_fit found = {.unit = unit};
+    for (size_t j = 0; j < type->parts; j++) {
+        found.parts[j] = part_in_units(type, &values[j], fits[j], unit, limit);
+        found.error += found.parts[j].error;
+    }
+    return found;
+}
+
+/* Returns the best units for the scales, mins and numbers of a block. */
+static struct fit best_units(const struct block_type *type, const struct block_fit *block)
+{
+    struct sums sums = {0, 0, 0, 0, 0};
+    for (size_t j = 0; j < type->parts; j++) {
+        const struct part *const part = &block->parts[j];
+        sums.uu += part->scale * part->scale * part->sums.uu;
+        sums.uw += part->scale * part->min * part->sums.uw;
+        sums.ww += part->min * part->min * part->sums.ww;
+        sums.xu += part->scale * part->sums.xu;
+        sums.xw += part->min * part->sums.xw;
+    }
+    return half_units(type, solve(&sums, type->minima));
 }
 
 struct block_scales inlay_search_scales(const struct block_type *type, const unsigned char *from)
 {
     const size_t n = columns_of(type);
+    const struct range range = range_of(from, 0, type->parts * n);
+    const double least = range.least < 0 ? range.least : 0, most = range.most > 0 ? range.most : 0;
+    const double span = type->minima ? most - least : magnitude_of(range), smallest_unit = 0x1p-24;
+    const double limit = type->bound * span / type->largest + 4 * smallest_unit;
     struct values values[PARTS];
-    struct fit fits[PARTS], best = {0, 0};
+    struct fit fits[PARTS];
     struct block_scales found = {0};
-    double best_error = max_error;
     for (size_t j = 0; j < type->parts; j++) {
         values[j] = values_of(type, from, j * n);
         fits[j] = fit_part(type, &values[j]);
     }
+    struct block_fit best = cover_block(type, values);
     struct fit unit = first_units(type, fits);
     for (int pass = 0; pass < PASSES; pass++) {
-        struct part parts[PARTS];
-        struct sums sums = {0, 0, 0, 0, 0};
-        double error = 0;
-        for (size_t j = 0; j < type->parts; j++) {
-            const struct part part = parts[j] = part_in_units(type, &values[j], fits[j], unit);
-            error += part.error;
-            sums.uu += part.scale * part.scale * part.sums.uu;
-            sums.uw += part.scale * part.min * part.sums.uw;
-            sums.ww += part.min * part.min * part.sums.ww;
-            sums.xu += part.scale * part.sums.xu;
-            sums.xw += part.min * part.sums.xw;
-        }
-        if (error < best_error) {
-            best_error = error;
-            best = unit;
-            for (size_t j = 0; j < type->parts; j++) {
-                found.scales[j] = parts[j].scale;
-                found.mins[j] = parts[j].min;
-            }
-        }
-        unit = half_units(solve(&sums, type->minima));
+        const struct block_fit next = fit_block(type, values, fits, unit, limit);
+        best = next.error < best.error ? next : best;
+        unit = best_units(type, &next);
     }
-    found.half = to_half(best.scale);
-    found.min_half = to_half(best.min);
-    for (size_t j = 0; j < type->parts; j++)
-        put_numbers(type, &values[j], (struct fit){found.scales[j] * best.scale, found.mins[j] * best.min},
-                    found.q + j * n);
+    found.half = to_half(best.unit.scale);
+    found.min_half = to_half(best.unit.min);
+    for (size_t j = 0; j < type->parts; j++) {
+        found.scales[j] = best.parts[j].scale;
+        found.mins[j] = best.parts[j].min;
+        put_numbers(type, &values[j], fit_in_units(&best.parts[j], best.unit), found.q + j * n);
+    }
     return found;
 }

@@ -4,7 +4,7 @@
 
     quantizers.py GGML INLAY [FILE:TENSOR ...]
 
-GGML is a folder with libggml-base.so and libggml-cpu.so, INLAY the command. Converts normal numbers, and tables of
+GGML is a folder with libggml-base.so and libggml-cpu.so, INLAY the command. Converts random numbers, and tables of
 files in rows of 256 columns. Neither uses an importance matrix. Prints the root mean square of errors, inlay's error
 over ggml's, and CPU seconds per million values. Fails if an error is larger than ggml's. Blocks must also be within the
 limits of ggml's test-quantize-fns for errors, and for products computed by ggml's own kernels.
@@ -92,8 +92,12 @@ def convert(inlay, source, target, *options):
 
 
 def tables(inlay, folder, names):
-    """Yields a name and rows of 256 columns: normal numbers, then every table."""
-    yield "normal numbers", numpy.random.default_rng(1).standard_normal((1 << 12, COLUMNS), numpy.float32)
+    """Yields a name and rows of 256 columns: random numbers, then every table."""
+    normal = numpy.random.default_rng(1).standard_normal((1 << 12, COLUMNS), numpy.float32)
+    yield "normal numbers", normal
+    yield "normal numbers - 8", normal[:512] - 8
+    yield "numbers from -2 to -1", numpy.random.default_rng(2).random((512, COLUMNS), numpy.float32) - 2
+    yield "normal numbers, 0 up to 2", normal[:512] * (abs(normal[:512]) > 2)
     for name in names:
         file, tensor = name.rsplit(":", 1)
         values = convert(inlay, file, folder / "table.npy", "--table", tensor, "--type", "float32")[0].ravel()

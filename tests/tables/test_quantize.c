@@ -177,11 +177,12 @@ START_TEST(errors_are_within_their_bounds)
     struct random random = {5};
     for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
         for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
-            /* Numbers of both signs, of either sign, and close to each other but far from 0. */
-            static const double first[] = {-1, -1, 1, 1}, range[] = {2, -1, 1, 1e-4};
-            for (int kind = 0; kind < 4; kind++) {
+            /* Numbers of both signs, of either sign, close to each other but far from 0, and few. */
+            static const double first[] = {-1, -1, 1, 1, 0}, range[] = {2, -1, 1, 1e-4, -1};
+            for (int kind = 0; kind < 5; kind++) {
                 for (size_t i = 0; i < COUNT * dims[d]; i++) {
                     double u = (double)(random_bits(&random) >> 11) * 0x1p-53;
+                    u = kind < 4 ? u : u > 0.9 ? u - 0.95 : 0;
                     x[i] = (float)(sizes[size] * (first[kind] + range[kind] * u));
                 }
                 check_types(COUNT, dims[d], x, "random numbers");
@@ -420,50 +421,108 @@ START_TEST(bytes_are_those_of_ggml)
 }
 END_TEST
 
+/* Kinds of values: normal ones, those minus 8, between -2 and -1, normal ones with zeros in place of small ones, and
+   with -5 in place of every other 32. */
+enum kind { NORMAL, SHIFTED, NEGATIVE, SPARSE, CONSTANT, KINDS };
+
+static void fill(float *x, size_t count, enum kind kind)
+{
+    const inlay_random_spec normal = inlay_random_spec_default(INLAY_RANDOM_NORMAL, 1);
+    struct random random = {5};
+    ck_assert_int_eq(inlay_table_random(&normal, x, count / 256, 256, 256 * sizeof x[0]), INLAY_OK);
+    for (size_t i = 0; i < count; i++)
+        if (kind == SHIFTED)
+            x[i] -= 8;
+        else if (kind == NEGATIVE)
+            x[i] = (float)((double)(random_bits(&random) >> 11) * -0x1p-53 - 1);
+        else if (kind == SPARSE)
+            x[i] = fabs((double)x[i]) > 2 ? x[i] : 0;
+        else if (kind == CONSTANT)
+            x[i] = i / 32 % 2 ? -5 : x[i];
+}
+
+static const inlay_element_type searched_types[] = {INLAY_Q2_K, INLAY_Q3_K,   INLAY_Q4_K,  INLAY_Q5_K,
+                                                    INLAY_Q6_K, INLAY_IQ4_NL, INLAY_IQ4_XS};
+enum { SEARCHED_TYPES = sizeof searched_types / sizeof *searched_types };
+
 /* The root mean square of errors is a share of the one that ggml's quantizer has for the same numbers, without an
    importance matrix. Half of the bias of least squares is left: values shrink by half of the relative squared error. */
 START_TEST(errors_are_smaller_than_those_of_ggml)
 {
     enum { COUNT = 512, COLUMNS = 256, ALL = COUNT * COLUMNS };
-    static const struct {
-        inlay_element_type type;
-        double ggml, share;
-    } types[] = {
-        {INLAY_Q2_K, 0.295860, 0.8895},   {INLAY_Q3_K, 0.151227, 0.9540}, {INLAY_Q4_K, 0.071484, 0.9828},
-        {INLAY_Q5_K, 0.036201, 0.9571},   {INLAY_Q6_K, 0.017785, 0.9663}, {INLAY_IQ4_NL, 0.076046, 0.9772},
-        {INLAY_IQ4_XS, 0.076605, 0.9780},
+    static const double ggml[KINDS][SEARCHED_TYPES] = {
+        {0.295860, 0.151227, 0.071484, 0.036201, 0.017785, 0.076046, 0.076605},
+        {0.301695, 0.610806, 0.076219, 0.039955, 0.076279, 0.443176, 0.447221},
+        {0.070513, 0.123399, 0.016731, 0.008879, 0.015062, 0.083506, 0.084239},
+        {0.220047, 0.023288, 0.018348, 0.015034, 0.002205, 0.024178, 0.024731},
+        {0.212269, 0.107632, 0.051506, 0.026684, 0.012851, 0.053864, 0.055208},
+    };
+    static const double wanted[KINDS][SEARCHED_TYPES] = {
+        {0.8872, 0.9535, 0.9812, 0.9538, 0.9677, 0.9774, 0.9783},
+        {0.9046, 0.9606, 0.9388, 0.9008, 0.9897, 0.9903, 0.9874},
+        {0.9209, 0.9635, 0.9466, 0.9079, 0.9865, 0.9899, 0.9891},
+        {0.1615, 0.6994, 0.6100, 0.4846, 0.9589, 0.9588, 0.9565},
+        {0.8844, 0.9614, 0.9716, 0.9296, 0.9801, 0.9774, 0.9832},
     };
     static float x[ALL], got[ALL];
     static unsigned char bytes[ALL];
-    const inlay_random_spec normal = inlay_random_spec_default(INLAY_RANDOM_NORMAL, 1);
-    ck_assert_int_eq(inlay_table_random(&normal, x, COUNT, COLUMNS, COLUMNS * sizeof x[0]), INLAY_OK);
     const inlay_table from = inlay_table_f32(x, COUNT, COLUMNS);
-    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        const inlay_table_storage to = inlay_table_storage_of(types[t].type, bytes, COLUMNS);
-        inlay_table view;
-        double squares = 0, shrunk = 0;
-        ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, NULL), INLAY_OK);
-        dequantize(&view, got);
-        for (size_t i = 0; i < ALL; i++) {
-            const double value = (double)x[i], error = value - (double)got[i];
-            squares += error * error;
-            shrunk += error * value;
+    for (enum kind kind = NORMAL; kind < KINDS; kind++) {
+        fill(x, ALL, kind);
+        for (size_t t = 0; t < SEARCHED_TYPES; t++) {
+            const inlay_table_storage to = inlay_table_storage_of(searched_types[t], bytes, COLUMNS);
+            inlay_table view;
+            double squares = 0, shrunk = 0;
+            ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, NULL), INLAY_OK);
+            dequantize(&view, got);
+            for (size_t i = 0; i < ALL; i++) {
+                const double value = (double)x[i], error = value - (double)got[i];
+                squares += error * error;
+                shrunk += error * value;
+            }
+            const double share = sqrt(squares / ALL) / ggml[kind][t];
+            EXPECT(share <= wanted[kind][t], "kind %d, type %d: %.4f of the error of ggml", (int)kind, (int)to.type,
+                   share);
+            EXPECT(kind != NORMAL || fabs(shrunk / squares) < 0.65, "type %d: shrunk by %.2f of the squared error",
+                   (int)to.type, shrunk / squares);
         }
-        const double share = sqrt(squares / ALL) / types[t].ggml;
-        EXPECT(share <= types[t].share, "type %d: %.4f of the error of ggml", (int)types[t].type, share);
-        EXPECT(fabs(shrunk / squares) < 0.65, "type %d: shrunk by %.2f of the squared error", (int)types[t].type,
-               shrunk / squares);
     }
 }
 END_TEST
 
-/* Blocks that start with -0 have the same bytes as blocks of 0, with scale 0. */
+/* Values too small for float16 scales don't become larger errors. */
+START_TEST(errors_of_tiny_values_are_tiny)
+{
+    static const double sizes[] = {1e-42, 1e-12, 1e-9, 1e-7, 1e-6};
+    static float x[256], got[256];
+    unsigned char bytes[256];
+    const inlay_table from = inlay_table_f32(x, 1, 256);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t t = 0; t < SEARCHED_TYPES; t++) {
+            const inlay_table_storage to = inlay_table_storage_of(searched_types[t], bytes, 256);
+            inlay_table view;
+            double squares = 0, all = 0;
+            for (int i = 0; i < 256; i++)
+                x[i] = (float)(sizes[s] * cos(i + 0.5));
+            ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, NULL), INLAY_OK);
+            dequantize(&view, got);
+            for (int i = 0; i < 256; i++) {
+                squares += ((double)x[i] - (double)got[i]) * ((double)x[i] - (double)got[i]);
+                all += (double)x[i] * (double)x[i];
+            }
+            EXPECT(squares <= all, "type %d, values of %g: %g of their size", (int)to.type, sizes[s],
+                   sqrt(squares / all));
+        }
+}
+END_TEST
+
+/* Blocks that start with -0 have the same bytes as blocks of 0, with scale 0. They become 0, not -0. */
 START_TEST(zeros_of_either_sign_have_the_same_bytes)
 {
     static const inlay_element_type types[] = {INLAY_Q8_0, INLAY_MXFP4,  INLAY_NVFP4, INLAY_Q3_K,
                                                INLAY_Q6_K, INLAY_IQ4_XS, INLAY_IQ3_S};
     static const float zeros[256];
-    float minus[256], mixed[256];
+    float minus[256], mixed[256], got[256];
     for (int k = 0; k < 256; k++) {
         minus[k] = -0.0f;
         mixed[k] = k % 2 ? 0.0f : -0.0f;
@@ -472,7 +531,10 @@ START_TEST(zeros_of_either_sign_have_the_same_bytes)
         unsigned char wanted[sizeof zeros];
         const inlay_table from = inlay_table_f32(zeros, 1, 256);
         const inlay_table_storage to = inlay_table_storage_of(types[t], wanted, 256);
-        ck_assert_int_eq(inlay_table_quantize(&from, &to, NULL, NULL), INLAY_OK);
+        inlay_table view;
+        ck_assert_int_eq(inlay_table_quantize(&from, &to, &view, NULL), INLAY_OK);
+        dequantize(&view, got);
+        EXPECT(memcmp(got, zeros, sizeof zeros) == 0, "type %d: zeros became other bits", (int)types[t]);
         expect_bytes(types[t], minus, 256, NULL, wanted);
         expect_bytes(types[t], mixed, 256, NULL, wanted);
     }
@@ -655,7 +717,7 @@ int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "quantize", make_fixture, free_fixture, errors_are_within_their_bounds,
                      zeros_stay_zeros, bytes_by_hand, fp8_by_hand, scales_may_be_missing, zero_points_by_hand,
-                     bytes_are_those_of_ggml, errors_are_smaller_than_those_of_ggml,
+                     bytes_are_those_of_ggml, errors_are_smaller_than_those_of_ggml, errors_of_tiny_values_are_tiny,
                      zeros_of_either_sign_have_the_same_bytes, sixteen_bits_round_trip, largest_values, overlaps,
                      arguments);
 }
