@@ -23,10 +23,10 @@ struct inlay_file {
 /** Returns memory that lives until the file is closed, aligned for pointers; null if allocation fails. Thread-safe. */
 void *inlay_file_keep(inlay_file *file, size_t bytes);
 
-/** Lets inlay_file_find_copy() return kept memory, now complete, as the copy of a tensor. */
+/** Publishes kept memory as the complete copy of a tensor, for inlay_file_find_copy(). */
 void inlay_file_set_copy(void *memory, const inlay_file_tensor *of);
 
-/** Returns the copy of a tensor, or null. If several threads have copied it, any of their copies. */
+/** Returns the copy of a tensor, or null. If several threads have copied it, returns any of their copies. */
 const void *inlay_file_find_copy(inlay_file *file, const inlay_file_tensor *of);
 
 /** Starts with nothing resident in the mappings of a file, which must be set up for random reads. Does nothing if they

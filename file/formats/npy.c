@@ -160,8 +160,8 @@ static bool refuse_elements(struct inlay_text descr, enum npy_kind kind, struct 
                   kinds[kind].convert);
 }
 
-/* Checks the type of the elements and the number of dimensions. The order of their bytes must be little-endian, also
-   called native, or doesn't matter. */
+/* Checks the type of the elements and the number of dimensions. The byte order must be '<', '=' (native), '|' (not
+   applicable) or absent. */
 static bool check_kind(struct inlay_text descr, size_t rank, enum npy_kind kind, struct npy *npy)
 {
     const bool has_order = descr.size > 0 && memchr("<=|", descr.bytes[0], 3) != NULL;

@@ -49,8 +49,8 @@ struct npy {
 };
 
 /**
- * Parses the header of a file. NumPy ignores bytes after the data, and so does this. Fortran order is accepted if it is
- * the same as C order, i.e. if at most one dimension is larger than 1.
+ * Parses the header of a file. Bytes after the data are ignored, as in NumPy. Fortran order is accepted if it is the
+ * same as C order, i.e. if at most one dimension is larger than 1.
  *
  * @param head        the first bytes of the file
  * @param head_bytes  at least min(file_bytes, NPY_HEAD_BYTES)

@@ -357,7 +357,7 @@ static const struct inlay_model wholes = {
              "qwen2_audio", "qwen3_asr", "siglip", "siglip2", "smolvlm", "ultravbert", "video_llama_3", "video_llava",
              "vipllava", "vision-text-dual-encoder", "voxtral", "xclip")};
 
-/* Types of multimodal models with other prefixes before those of their text model. */
+/* Types of multimodal models that put a prefix before those of their text model. */
 static const struct inlay_model renamed[] = {
     {.types = LIST("granite_docling", "idefics2", "idefics3", "modernvbert", "smolvlm", "ultravbert"),
      .prefixes = LIST("model.text_model.", "text_model.")},
@@ -426,8 +426,8 @@ const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *foun
 }
 
 /* Finds the prefix that wrappers add to all names of a model: torch.compile(), DataParallel and the first module of
-   sentence-transformers. In sorted order, all names have what the first and the last one have. llama.cpp knows no
-   wrappers, so GGUF files have none. */
+   sentence-transformers. Names are sorted, so a prefix of the first and the last one is a prefix of all. GGUF files
+   have no wrappers. */
 static void find_wrapper(struct inlay_found_model *found)
 {
     static const char *const wrappers[] = {"_orig_mod.", "module.", "0.auto_model."};
@@ -468,10 +468,10 @@ static bool is_called(const struct inlay_model *model, const char *text, bool is
     return *name != NULL;
 }
 
-/* Prefixes before those of the family, for types whose text models have no other ones than usual. */
+/* For types without a prefix before those of the family. */
 static const char *const no_prefixes[] = {"", NULL};
 
-/* Returns the prefixes before those of the family, unless the caller chose it. */
+/* Returns the prefixes that precede those of the family; none if the caller chose the family. */
 static const char *const *first_prefixes_of(const struct inlay_found_model *found)
 {
     const inlay_file_value *type = inlay_file_find_value(found->settings.file, "config.model_type");
@@ -509,8 +509,8 @@ static bool find_names_after(struct inlay_found_model *found, const char *const 
     return false;
 }
 
-/* Finds the names of the family. A file without the names of its type, e.g. one of another program, may have usual
-   ones; what else the whole model does is then not known. */
+/* Finds the names of the family. A file without the names of its type, e.g. one from another program, may have the
+   family's usual names. The other steps of the whole model are then unknown. */
 static bool find_names(struct inlay_found_model *found)
 {
     const char *const *first = first_prefixes_of(found);

@@ -87,9 +87,9 @@ struct inlay_found_model {
     const char *wrapper;                   /**< [wrapper_size], before the prefix in all names of the file */
     int wrapper_size;
     bool is_chosen;                /**< by the caller */
-    const char *whole;             /**< before the prefix, in a multimodal model; or empty */
+    const char *whole;             /**< precedes the prefix in a multimodal model; or empty */
     const char *prefix;            /**< of the names of tensors; a star is replaced by the family's name */
-    const inlay_file_tensor *head; /**< of the output, which is the token table too; null: the table has its own name */
+    const inlay_file_tensor *head; /**< output head that is also the token table; null: the table has its own name */
     struct inlay_settings settings;
 };
 
@@ -110,8 +110,8 @@ bool inlay_model_find(inlay_file *file, const char *name, const char *part, stru
 const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *found, const char *name,
                                             char full[INLAY_MODEL_NAME_ROOM]);
 
-/** Takes lm_head.weight as the token table of a model without one, if it ties both. Any tensor that may be a part of
-    either, or has the same shape, rules that out. Returns false if it is not taken. */
+/** Takes lm_head.weight as the token table of a model without one, if config.json ties the two and no other tensor
+    may be part of either or has the same shape. Returns false if it is not taken. */
 bool inlay_model_find_head(struct inlay_found_model *found);
 
 /** Returns true if a tensor of that name is optional: it is null, or starts with ?. */

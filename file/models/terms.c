@@ -34,7 +34,7 @@ static bool take_table(const struct inlay_layer_builder *builder, const char *wh
 {
     if (builder->found.wrapper_size > 0 && strcmp(tensor->type, "U32") == 0)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, tensor->path, tensor->name,
-                               "its name is in a wrapper, so config.json does not say how MLX packed it");
+                               "its name has a wrapper's prefix, which MLX's settings in config.json lack");
     if (inlay_file_get_table(builder->found.settings.file, tensor->name, table, builder->error) != INLAY_FILE_OK)
         return false;
     inlay_report_tensor(&builder->layer->report, what, tensor);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Heads that are the token table. A file may have a tied table only as lm_head.weight. That is taken only if
+ * Heads that are the token table. Some files have a tied table only as lm_head.weight. It is used only if
  * config.json says that both are one table, transformers loads such a file of this type, and nothing in the file is
  * another table or changes this one. Everything else is an error.
  */
@@ -38,13 +38,13 @@ static bool is_listed(const char *type)
     return i < sizeof tied / sizeof *tied;
 }
 
-/* Returns true if a name may be of a part of a token table or a head. */
+/* Returns true if a name may belong to a token table or a head. */
 static bool may_be_table(const char *name)
 {
     return strstr(name, "emb") != NULL || strstr(name, "wte") != NULL || strstr(name, "lm_head") != NULL;
 }
 
-/* Returns true for metadata that save_model() of safetensors writes of a tensor that shares the memory of the head. */
+/* Returns true for the metadata that safetensors' save_model() writes for a tensor that shares the head's memory. */
 static bool is_alias_of(const inlay_file_value *value, const inlay_file_tensor *head)
 {
     return value->kind == INLAY_FILE_VALUE_STRING && strcmp(value->text, head->name) == 0;

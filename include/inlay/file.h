@@ -135,8 +135,8 @@ INLAY_API const inlay_file_opened *inlay_file_path_at(const inlay_file *file, si
 typedef struct inlay_file_tensor {
     const char *name;                /**< UTF-8; "data" for npy files */
     const char *type;                /**< type name in its format: "BF16", "Q4_K", "<f4" */
-    inlay_element_type element;      /**< element type of a table with this data; 0 if there is none. Tables can
-                                          also be made of F64 and of packed rows */
+    inlay_element_type element;      /**< element type of a table with this data; 0 if there is none. F64 and
+                                          packed rows have 0, but inlay_file_get_table() can open them */
     uint32_t rank;                   /**< number of dimensions, 0 to INLAY_FILE_RANK */
     uint64_t shape[INLAY_FILE_RANK]; /**< slowest dimension first, as in PyTorch: [vocab, dim], also for GGUF */
     uint64_t bytes;                  /**< size of its data */
@@ -246,9 +246,9 @@ typedef struct inlay_file_table {
  * NAME.weight_packed is a compressed-tensors tensor, with NAME.weight_scale, .weight_shape and .weight_zero_point. A U8
  * tensor NAME.weight with .weight_scale_2 is ModelOpt's NVFP4. int8 rows may have group scales and .weight_zero_point.
  *
- * A tensor of F64 is copied to float32 by the first call, or by each of several first calls at once. If the table has
- * extents, scales of groups that were converted, or converted zero points, every call allocates memory for them. So
- * reuse the table. All this memory is freed when the file is closed.
+ * The first call copies a tensor of F64 to float32; concurrent first calls can each make a copy. If the table has
+ * extents, converted scales of groups, or converted zero points, every call allocates memory for them, so reuse the
+ * table. All this memory is freed when the file is closed.
  *
  * @param file   from inlay_file_open()
  * @param name   a name, or a pattern in which one * matches the decimal numbers from 0 up, e.g. "ngram.shard_*.weight"

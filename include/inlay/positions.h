@@ -285,8 +285,8 @@ typedef struct inlay_rotary_spec {
     inlay_rotary_layout layout; /**< INLAY_ROTARY_HALVES or INLAY_ROTARY_INTERLEAVED */
     uint32_t float_angles;      /**< 1: frequencies, positions and their products are each rounded to float32, as in
                                      PyTorch models; 0: angles are exact */
-    size_t axes;                /**< rows of position ids: 0 or 1 for one; M-RoPE has several, e.g. temporal, height and
-                                     width. At most INLAY_ROTARY_MAX_AXES */
+    size_t axes;                /**< rows of position ids, at most INLAY_ROTARY_MAX_AXES; 0 is the same as 1. M-RoPE has
+                                     several: temporal, height and width */
     const uint8_t *pair_axes;   /**< the axis of each pair, [dim / 2], each below axes. May be null with one axis */
 } inlay_rotary_spec;
 

@@ -21,10 +21,10 @@ extern "C" {
 enum {
     INLAY_ROTARY_MAX_DIM = 1024,  /**< largest inlay_rotary_spec.dim of a handle */
     INLAY_ROTARY_MAX_AXES = 4,    /**< most rows of position ids */
-    INLAY_ROTARY_MAX_TENSORS = 8, /**< most tensors of one call */
+    INLAY_ROTARY_MAX_TENSORS = 8, /**< most tensors per call */
 };
 
-/** Frequencies, and the cosines and sines of the first positions; or only given cosines and sines. It is immutable, and
+/** Frequencies with the cosines and sines of the first positions, or only the caller's cosines and sines. Immutable:
     any number of threads may share it. */
 typedef struct inlay_rotary inlay_rotary;
 
@@ -47,12 +47,12 @@ INLAY_API inlay_status inlay_rotary_create(const inlay_rotary_spec *spec, const 
                                            inlay_rotary **rotary);
 
 /**
- * Makes a rotary handle of given cosines and sines, e.g. those of a model with its own frequencies.
+ * Makes a rotary handle from the caller's cosines and sines, e.g. those of a model with its own formula.
  *
  * @param rows       float32 [count, dim], contiguous: row p has the dim / 2 cosines of position p, then its dim / 2
  *                   sines. Not copied: they must outlive the handle, and no output may overlap them
- * @param count      number of rows, >= 0. inlay_rotate() rejects other positions with INLAY_ERROR_POSITION
- * @param dim        columns of a head that rotate
+ * @param count      number of rows. inlay_rotate() rejects positions >= count with INLAY_ERROR_POSITION
+ * @param dim        columns of a head that rotate: two per pair
  * @param layout     INLAY_ROTARY_HALVES or INLAY_ROTARY_INTERLEAVED
  * @param allocator  null: malloc and free
  * @param rotary     set to the new handle, or to null if the call fails
@@ -126,8 +126,8 @@ static inline inlay_rotary_tensor inlay_rotary_in_place(inlay_element_type type,
  * The tokens and their positions are those of a batch, as for inlay_forward(): sequences, length, offsets,
  * padded_length, start, starts and position_ids are used. All other fields are ignored, so you can pass the batch of
  * the input layer, or inlay_batch_i32(NULL, sequences, length, start). Positions are in [0, 2^31), or in [0, count) if
- * the rotary handle has given rows. Outputs don't move with starts: if sequences have different pasts in a key-value
- * cache, rotate each in its own call.
+ * inlay_rotary_from_rows() made the handle. Outputs don't move with starts: if sequences have different pasts in a
+ * key-value cache, rotate each in its own call.
  *
  * With several axes, position_ids has a row per axis: [axes, sequences, length], or [axes, length] with offsets. The
  * angle of each pair comes from its axis in pair_axes. A fault counts sequences through all rows: sequence b of row r

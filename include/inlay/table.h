@@ -81,8 +81,8 @@ typedef enum inlay_element_type {
     INLAY_E2M1_F32 = 29,   /**< packed 4-bit floats q [dim] with a float32 scale per 16 columns: q * scale. q is 0 0.5 1
                                 1.5 2 3 4 6 and their negatives from 8 on; there is no -0. ModelOpt's NVFP4, with
                                 its two factors multiplied in advance */
-    INLAY_U2_AFFINE = 30,  /**< MLX's affine mode, 2 bits: q [dim] with a scale and a bias per `group` columns: q *
-                                scale + bias. q of column c is bits [2 c, 2 c + 2) of the row, lowest bits first */
+    INLAY_U2_AFFINE = 30,  /**< MLX's affine mode, 2 bits: q * scale + bias, with a scale and a bias per `group`
+                                columns. q of column c is bits [2 c, 2 c + 2) of the row, lowest bits first */
     INLAY_U3_AFFINE = 31,  /**< same with 3 bits per q. Numbers can cross bytes */
     INLAY_U4_AFFINE = 32,  /**< same with 4 bits per q */
     INLAY_U5_AFFINE = 33,  /**< same with 5 bits per q */
@@ -164,8 +164,8 @@ INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
     `group` is 0, or if the size overflows size_t. Types without groups ignore `group`. */
 INLAY_API size_t inlay_table_scale_bytes(inlay_element_type type, size_t dim, uint32_t group);
 
-/** Returns the bytes of `rows` rows in inlay_table.zeros. Returns 0 if the type has no zero points, `group` is 0, or
-   the size overflows size_t. */
+/** Returns the bytes of `rows` rows in inlay_table.zeros. Returns 0 if the type has no zero points, if `group` is 0, or
+    if the size overflows size_t. */
 INLAY_API size_t inlay_table_zero_bytes(inlay_element_type type, size_t rows, size_t dim, uint32_t group);
 
 /** Returns a view of a table [rows, dim] with rows `stride_bytes` apart. For contiguous rows, pass
@@ -472,7 +472,7 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *     Q2_K                        (max - min) / 3, with 0            0.54 steps (*)
  *     IQ3_S                       max |x| / 15 of 256 columns        7.8 steps (**)
  *
- *     (*) of 256 columns
+ *     (*) max and min are taken over 256 columns
  *     (**) smaller if the 32 columns that share an inner scale have smaller values than all 256
  *
  * Floating-point types:
@@ -501,9 +501,9 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *
  * INLAY_Q8_0, INLAY_Q4_0, INLAY_Q4_1, INLAY_Q5_0 and INLAY_Q5_1 match ggml's reference (quantize_row_q8_0_ref and so
  * on) byte for byte, except for blocks whose float16 step underflows to 0. These dequantize as in ggml, but their
- * stored numbers can differ. For INLAY_IQ4_NL, INLAY_IQ4_XS and INLAY_Q2_K to INLAY_Q6_K, it searches for scales. The
- * root mean square of the errors is 0.89 to 0.98 times that of ggml without an importance matrix, on normal numbers and
- * on tables of models.
+ * stored numbers can differ. For INLAY_IQ4_NL, INLAY_IQ4_XS and INLAY_Q2_K to INLAY_Q6_K, this function searches
+ * for the scales. The root mean square of the errors is 0.88 to 0.98 times that of ggml without an importance matrix,
+ * on normal numbers and on tables of models.
  *
  * A float32 step is at least 2^-126. A float16 step below 2^-14 loses digits. This increases the error by at most 64 *
  * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, 16 * 2^-24 for INLAY_Q5_1, and 8 * 2^-24 for the other types

@@ -31,8 +31,9 @@ _OPERATORS = {_TYPE.FLOAT: "Embed", _TYPE.FLOAT16: "EmbedFloat16", _TYPE.BFLOAT1
 _FLOATS = (*_OPERATORS, _TYPE.DOUBLE)
 # The operator's inputs in order. The first two are required.
 _INPUTS = "table ids positions position_ids segments segment_ids gamma beta scales zeros".split()
-# Tables of GatherBlockQuantized, by their type and bits: bits to flip in each byte to make values unsigned, and if zero
-# points are packed across rows. Without zero points, the zero is 0 for uint4, else half of the range (after flipping).
+# Tables of GatherBlockQuantized, by their type and bits: bits to flip in each byte to make values unsigned, and whether
+# zero points are packed across rows. Without zero points, the zero is 0 for uint4, else half of the range (after
+# flipping).
 _QUANTIZED = {
     (_TYPE.UINT8, 4): (0, False),
     (_TYPE.UINT8, 8): (0, False),
@@ -302,7 +303,7 @@ class _Graph:
         flip, flat = _QUANTIZED[kind, bits]
         rows, columns = self.shapes[node.input[0]]
         dim = 8 // bits * columns if kind == _TYPE.UINT8 else columns
-        # Each block is a whole number of groups, the largest that tables support, also if the last block is shorter.
+        # The largest group of tables that divides each block, also a shorter last one.
         group = next((group for group in (128, 64, 32) if block % group == dim % group == 0), None)
         other = group is None or block <= 0 or axis not in (1, -1)
         _stop_if(other, node, "has groups that are not multiples of 32 columns")

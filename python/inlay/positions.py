@@ -119,7 +119,7 @@ _SCALINGS = {
 }
 _ALIASES = {"su": "longrope", "mrope": "default"}
 _OTHERS = ("ernie4_5_vl", "ernie4_5_moe_vl")  # permute the frequencies of patches
-# True for models that interleave mrope_section, False for consecutive sections, by model_type without parts as "_text".
+# True for models that interleave mrope_section, False for consecutive sections, by model_type without "_text" etc.
 # In transformers (4.57, 5.24) no class reads mrope_interleaved or interleaved.
 _INTERLEAVES = {
     **dict.fromkeys("qwen3_vl qwen3_vl_moe qwen3_omni_moe qwen3_5 qwen3_5_moe qwen4_exp".split(), True),
@@ -208,7 +208,7 @@ def _configuration(dim: Optional[int], scaling: Any, layer_type: Optional[str]) 
 def _interleaves(model_type: str) -> bool:
     """Returns True if models of a type interleave mrope_section, and False if its sections are consecutive."""
     if model_type.startswith("hunyuan_vl"):
-        raise ValueError(f"mrope_section of {model_type!r} isn't supported: it turns columns of a pair by different angles")
+        raise ValueError(f"mrope_section of {model_type!r} isn't supported: columns of a pair rotate by different angles")
     family = re.sub("(_thinker|_talker)?(_text)?$", "", model_type)
     if family not in _INTERLEAVES:
         raise ValueError(

@@ -209,7 +209,7 @@ VEC_INLINE struct quantized_terms quantized_block_terms(inlay_element_type type,
         break;
     }
     if (layout->grouped) {
-        /* The group is a power of two: a shift, since a division would take as long as the block. */
+        /* The group is a power of two, so shift: a division would take as long as the block. */
         const size_t group = block * QUANTIZED_BLOCK >> __builtin_ctzl(row->group);
         terms.factor = vec_set1(inlay_load_f32(row->scales, layout->biased ? 2 * group : group));
         if (layout->biased)

@@ -6,15 +6,15 @@
  * A block of angles is loaded once and applied to all heads of a tensor. With halves, an angle is a cosine and a sine
  * for two columns. If interleaved, each column has its own: the cosine twice, and the sine with two signs.
  *
- * bfloat16 heads are loaded and stored as whole registers, if there are enough columns. A shift and a mask make floats
- * of the numbers in even and in odd places, so interleaved pairs need no shuffle and have one angle.
+ * bfloat16 heads are loaded and stored as whole registers, if there are enough columns. A shift and a mask turn
+ * the numbers in even and odd places into floats, so interleaved pairs need no shuffle and one angle per pair.
  */
 
 /* Vectors of cosines, and of sines, in a block: as many as AVX-512 and NEON hold in registers. */
 enum { ROTATE_VECS = 4 };
 
-/* Heads that are rotated by all their blocks before the next heads. With all heads of a token, the prefetchers of CPUs
-   miss the strides of a block: 4096 tokens took 1.7 times as long (Zen 4, AVX2, two blocks). */
+/* Heads that are rotated by all blocks before the next heads. If each block were applied to all heads of a token, the
+   CPU's prefetchers would miss its strides: 4096 tokens took 1.7 times as long (Zen 4, AVX2, two blocks). */
 enum { ROTATE_HEADS = 8 };
 
 /* Angles [at, at + count) of a token, count >= unit. If they don't fill whole units, the last unit overlaps the one
@@ -60,7 +60,7 @@ VEC_INLINE size_t rotate_column(struct rotate_block block, size_t i, size_t unit
 }
 
 /* Loads cosines or sines. For bfloat16, the lower half of a NaN is cleared: results are rounded by adding to it, and a
-   carry would make a NaN of the caller's rows a zero. */
+   carry would turn a NaN in the caller's rows into a zero. */
 VEC_INLINE vec rotate_load_angle(const unsigned char *from, inlay_element_type type)
 {
     const vec_bits bits = (vec_bits)vec_load(from), nan = (vec_bits)((bits & 0x7fffffff) > 0x7f800000);

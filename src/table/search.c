@@ -5,12 +5,13 @@
  * solving. Files store scales as integers times a unit of the block. For each part, the search tries several integers
  * and rounds to numbers again, with the scale as stored. Then it solves for the unit.
  *
- * The smallest squared errors would shrink values, and products with similar vectors. So the error also has the square
- * of the errors' projection on the values, which halves this bias and hardly adds to the squared errors.
+ * Minimizing squared errors alone would shrink the values, and products with similar vectors. So the error to minimize
+ * also has the square of the errors' projection on the values. This halves the bias and hardly adds to the squared
+ * errors.
  *
- * Some blocks have better scales than those found, such as sparse ones. The largest errors of a search have no small
- * bound either. So the first fit of a block maps the range of each part to all numbers, without clamping. Others
- * replace it if their error is smaller and their largest error doesn't exceed the bound of the type.
+ * The search can miss the best scales, e.g. of sparse blocks, and it doesn't bound the largest error tightly. So the
+ * first fit of a block maps the range of each part to all numbers, without clamping. Another fit replaces it if its
+ * error is smaller and its largest error doesn't exceed the bound of the type.
  */
 #include "table/quantize.h"
 

@@ -30,7 +30,8 @@ enum npy_element stored_element(inlay_element_type type)
     return forms[type].is_numbers ? forms[type].element : NPY_U1;
 }
 
-/* Returns the array of scales. Those of rows have one dimension; the scales of a wide row are not a single float. */
+/* Returns the array of scales. It has one dimension if the type has a scale per row, i.e. if scales take the same bytes
+   for every dim. */
 static struct array scales_of(inlay_element_type type, size_t rows, size_t dim, uint32_t group)
 {
     enum { WIDE = 256 };

@@ -166,8 +166,8 @@ int weights_load(const char *path, inlay_element_type type, size_t dim, struct w
     return check_dim(path, dim, &weights->view);
 }
 
-/* Returns true for a tensor of a module with rows in another one, NAME.weight or NAME.weight_packed: its scales, say.
- */
+/* Returns true if the rows of the tensor's module are another tensor, NAME.weight or NAME.weight_packed. The scales of
+   these rows are such a tensor. */
 static bool is_companion(const inlay_file *file, const inlay_file_tensor *tensor)
 {
     const char *const rows[] = {"weight", "weight_packed"}, *end = strrchr(tensor->name, '.');
@@ -185,8 +185,8 @@ static bool is_companion(const inlay_file *file, const inlay_file_tensor *tensor
     return found != NULL && found->rank == 2 && found != tensor;
 }
 
-/* Finds the only tensor that can be a table. If there is none, sets *name to the first tensor [rows, dim],
-   whose error the caller reports. */
+/* Finds the only tensor that can be a table. If there is none, sets *name to the first tensor [rows, dim], for
+   the caller to report its error. */
 static int find_table(const char *path, inlay_file *file, const char **name)
 {
     size_t found = 0;

@@ -145,7 +145,7 @@ def vision(q, k, cos, sin):
 
 
 class Form(NamedTuple):
-    """A known function with its rotate_half(). columns says which columns rotate, and how cosines repeat, as in
+    """A known function with its rotate_half(). columns sets which columns rotate, and how cosines repeat, as in
     _core.rotate_given(). Heads of a `partial` one may have more columns, and its results are contiguous. A `mixed` one
     returns 16-bit results for 16-bit queries and float32 cosines."""
 

@@ -2,9 +2,9 @@
 """The part of convert() that rotates queries and keys of transformers models.
 
 Each file of a model defines or imports the function apply_rotary_pos_emb(q, k, cos, sin), or one for images. If its
-instructions are those of a known form, convert() puts a replacement in its place that rotates with inlay, by the given
-cosines and sines. The replacement calls the original if anything is unusual. It stays while a converted module of the
-file that calls it is alive.
+instructions are those of a known form, convert() replaces it with a function that rotates with inlay, by the given
+cosines and sines. The replacement calls the original if anything is unusual. It stays while a converted module that
+calls it is alive.
 """
 
 import dis
@@ -216,7 +216,7 @@ def _users(model: nn.Module) -> Iterable[tuple[nn.Module, str, str]]:
 
 
 def _site_of(file: str, name: str) -> Union[Site, str]:
-    """Returns a verified site, or the reason to leave a function."""
+    """Returns a verified site, or the reason to skip a function."""
     namespace = vars(sys.modules[file])
     current = namespace.get(name)
     for site in _sites:
@@ -240,7 +240,7 @@ def _site_of(file: str, name: str) -> Union[Site, str]:
 
 
 def convert(model: nn.Module) -> dict[str, str]:
-    """Replaces the functions that a model calls. Returns the layout that each rotates, or the reason to leave it."""
+    """Replaces the functions that a model calls. Returns the layout that each rotates, or the reason to skip it."""
     found: dict[str, str] = {}
     with _lock:
         sites: dict[tuple[str, str], Union[Site, str]] = {}

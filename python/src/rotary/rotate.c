@@ -405,8 +405,8 @@ static int convert_given(const struct given *given, const struct view *view, flo
     return -1;
 }
 
-/* Moves the first half of the given numbers of a row, dim of them, to `to`, which may be before them. Returns false if
-   the other half isn't the same. */
+/* Moves one of the two copies of each number in a row [dim] to `to`, which may precede the row. Returns false if the
+   copies differ, unless only the first half counts. */
 static bool keep_half(const struct given *given, const float *row, float *to)
 {
     const size_t half = given->dim / 2;

@@ -23,7 +23,7 @@ int rotate_init(void);
 PyObject *rotate_run(const struct rotary_facts *rotary, PyObject *const *args, size_t count, PyObject *names);
 
 /* rotate_given(cos, sin, columns, heads_first, out, *arrays): rotates arrays by given cosines and sines, [1 or batch,
-   length, dim] or [length, dim]. `columns` is "halves" or "interleaved", which also says how cosines and sines repeat,
+   length, dim] or [length, dim]. `columns` is "halves" or "interleaved", which also sets how cosines and sines repeat,
    or "interleaved_first": interleaved, and only the first dim / 2 of them count. Returns the results as rotate_run()
    does, or None if cosines or sines don't repeat. */
 PyObject *rotate_given(PyObject *module, PyObject *const *args, Py_ssize_t count);
