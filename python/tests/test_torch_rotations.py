@@ -498,7 +498,7 @@ def test_functions_that_are_left(monkeypatch):
     with Mode():
         assert reason() == "skipped, a mode of PyTorch is active, e.g. since torch.set_default_device()"
     with monkeypatch.context() as patch:
-        patch.setattr(rotations.Site, "verify", lambda _: signal.raise_signal(signal.SIGINT))
+        patch.setattr(rotations.Site, "verify", lambda _: signal.default_int_handler(signal.SIGINT, None))
         with pytest.raises(KeyboardInterrupt):
             inlay.torch.convert(model)
     assert file.apply_rotary_pos_emb is original and not rotations._sites
