@@ -312,7 +312,7 @@ class _Graph:
         for name, tensor in names.items():
             wrong = name in shapes and self.shapes[tensor] != shapes[name]
             wrong |= name == "zeros" and self.types[tensor] != kind
-            _stop_if(wrong, node, f"has {tensor}, whose type or shape doesn't match blocks of {block} columns")
+            _stop_if(wrong, node, f"has {tensor} of another type or shape than blocks of {block} columns need")
         blocks = None if block == group else numpy.arange(0, dim, group) // block
         inputs = {"ids": names["ids"], "table": self._as_bytes(names["table"], flip, (rows, dim * bits // 8))}
         inputs["scales"] = self._as_float(names["scales"], blocks)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Measures rows of cosines, then sines, against the correctly rounded frequencies in double. The library makes all rows
- * except those of ggml, whose CPU backend gets each angle by multiplying the one before it.
+ * except ggml's, which are computed here as in its CPU backend.
  */
 #include "table/drift.h"
 
