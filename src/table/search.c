@@ -245,8 +245,9 @@ static struct part part_in_units(const struct block_type *type, const struct val
             continue;
         const struct sums sums = sums_of(type, values, (struct fit){scale * unit.scale, wanted.min});
         const double min = type->minima ? (scale * unit.scale * sums.uw - sums.xw) / sums.ww : 0;
-        /* The min is rounded down and up. */
-        for (int up = 0; up <= type->minima; up++) {
+        /* A min is rounded down and up. */
+        const int roundings = type->minima ? 2 : 1;
+        for (int up = 0; up < roundings; up++) {
             const double units = nearest(min * reciprocal(unit.min) - 0.5) + up;
             struct part part = {.scale = scale, .min = (int)clamped(units, 0, most), .sums = sums};
             const struct fit fit = fit_in_units(&part, unit);
