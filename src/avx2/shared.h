@@ -64,6 +64,13 @@ VEC_INLINE vec vec_load_u4(const unsigned char *from)
     return vec_from_bits(vec_bits_of_bytes(vec_load_u4_bytes(from)));
 }
 
+/* Returns x in a register. Without the empty asm, compilers load x again for each use. */
+VEC_INLINE vec vec_keep(vec x)
+{
+    __asm__("" : "+v"(x));
+    return x;
+}
+
 /* Swaps lanes 2i and 2i + 1. */
 VEC_INLINE vec vec_swap_neighbors(vec x)
 {

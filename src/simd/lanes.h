@@ -39,6 +39,11 @@ VEC_INLINE void vec_store_halves_n(unsigned char *to, vec x, size_t n)
         memcpy(to + (n & 2) * 2, lanes + (n & 2) * 2, 2);
 }
 
+VEC_INLINE vec vec_keep(vec x)
+{
+    return x;
+}
+
 VEC_INLINE void vec_stream(unsigned char *to, vec x)
 {
     vec_store(to, x);

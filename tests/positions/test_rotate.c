@@ -448,29 +448,71 @@ START_TEST(given_rows_rotate_like_computed_ones)
 END_TEST
 
 /* Rounding to bfloat16 must not carry into the sign of a NaN. */
-START_TEST(nans_of_given_rows_stay_nan)
+static void check_nans(const float *rows, size_t dim, inlay_rotary_layout layout, inlay_element_type type,
+                       inlay_rotary_direction direction)
 {
     enum { D = 128 };
-    static const uint32_t nans[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0x7fc00000, 0xff80ffff};
-    float rows[D], numbers[D];
     uint16_t x[D];
-    for (int way = 0; way < 8; way++) {
-        const inlay_element_type type = way % 2 ? INLAY_F16 : INLAY_BF16;
-        for (size_t i = 0; i < D; i++) {
-            memcpy(rows + i, &nans[i % 5], sizeof *rows);
-            x[i] = type == INLAY_F16 ? 0x3c00 : 0x3f80; /* 1 */
+    float numbers[D];
+    for (size_t i = 0; i < dim; i++)
+        x[i] = type == INLAY_F16 ? 0x3c00 : 0x3f80; /* 1 */
+    inlay_rotary *given;
+    ck_assert_int_eq(inlay_rotary_from_rows(rows, 1, dim, layout, NULL, &given), INLAY_OK);
+    const inlay_batch batch = inlay_batch_i32(NULL, 1, 1, 0);
+    const inlay_rotary_tensor heads = inlay_rotary_in_place(type, x, 1, dim);
+    rotate(given, &batch, &heads, 1, direction);
+    const inlay_table table = inlay_table_view(type, x, 1, dim, dim * sizeof *x);
+    ck_assert_int_eq(inlay_gather(&table, &(int32_t){0}, INLAY_ID_I32, 1, 1, numbers, sizeof numbers, NULL, NULL),
+                     INLAY_OK);
+    for (size_t i = 0; i < dim; i++)
+        EXPECT(isnan(numbers[i]), "dim %zu, type %d, layout %d, direction %d, column %zu: %g", dim, (int)type,
+               (int)layout, (int)direction, i, (double)numbers[i]);
+    inlay_rotary_destroy(given);
+}
+
+/* Cosines are NaNs, sines, or both. */
+START_TEST(nans_of_given_rows_stay_nan)
+{
+    static const uint32_t nans[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0x7fc00000, 0xff80ffff};
+    for (size_t dim = 8; dim <= 128; dim *= 2)
+        for (int way = 0; way < 24; way++) {
+            float rows[128];
+            for (size_t i = 0; i < dim; i++) {
+                rows[i] = 0.5F;
+                if (way % 3 == 0 || (i < dim / 2) == (way % 3 == 1))
+                    memcpy(rows + i, &nans[i % 5], sizeof *rows);
+            }
+            check_nans(rows, dim, layouts[way / 3 % 2], way / 6 % 2 ? INLAY_F16 : INLAY_BF16,
+                       way / 12 ? INLAY_ROTARY_INVERSE : INLAY_ROTARY_FORWARD);
         }
-        inlay_rotary *given;
-        ck_assert_int_eq(inlay_rotary_from_rows(rows, 1, D, layouts[way / 2 % 2], NULL, &given), INLAY_OK);
-        const inlay_batch batch = inlay_batch_i32(NULL, 1, 1, 0);
-        const inlay_rotary_tensor heads = inlay_rotary_in_place(type, x, 1, D);
-        rotate(given, &batch, &heads, 1, way / 4 ? INLAY_ROTARY_INVERSE : INLAY_ROTARY_FORWARD);
-        const inlay_table table = inlay_table_view(type, x, 1, D, sizeof x);
-        ck_assert_int_eq(inlay_gather(&table, &(int32_t){0}, INLAY_ID_I32, 1, 1, numbers, sizeof numbers, NULL, NULL),
-                         INLAY_OK);
-        for (size_t i = 0; i < D; i++)
-            EXPECT(isnan(numbers[i]), "way %d, column %zu: %g", way, i, (double)numbers[i]);
-        inlay_rotary_destroy(given);
+}
+END_TEST
+
+START_TEST(tensors_of_several_types_rotate_as_alone)
+{
+    enum { N = 5, H = 2, D = 70, BYTES = N * H * D * 4 };
+    static const inlay_element_type types[] = {INLAY_BF16, INLAY_F32, INLAY_F16, INLAY_BF16, INLAY_BF16, INLAY_F32};
+    enum { TENSORS = sizeof types / sizeof *types };
+    static unsigned char together[TENSORS][BYTES], alone[TENSORS][BYTES];
+    struct random random = {9};
+    for (int way = 0; way < 4; way++) {
+        const inlay_rotary_direction direction = way / 2 ? INLAY_ROTARY_INVERSE : INLAY_ROTARY_FORWARD;
+        inlay_rotary_spec spec = inlay_rotary_spec_default(D);
+        spec.layout = layouts[way % 2];
+        inlay_rotary *rotary = make_rotary(&spec);
+        const inlay_batch batch = inlay_batch_i32(NULL, 1, N, 7);
+        inlay_rotary_tensor tensors[TENSORS];
+        for (size_t k = 0; k < TENSORS; k++) {
+            fill(&random, types[k], alone[k], N * H * D, true);
+            memcpy(together[k], alone[k], BYTES);
+            tensors[k] = inlay_rotary_in_place(types[k], alone[k], H, D);
+            rotate(rotary, &batch, &tensors[k], 1, direction);
+            tensors[k] = inlay_rotary_in_place(types[k], together[k], H, D);
+        }
+        rotate(rotary, &batch, tensors, TENSORS, direction);
+        for (size_t k = 0; k < TENSORS; k++)
+            EXPECT(memcmp(together[k], alone[k], BYTES) == 0, "way %d: tensor %zu differs", way, k);
+        inlay_rotary_destroy(rotary);
     }
 }
 END_TEST
@@ -965,10 +1007,10 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    return RUN_TESTS(argc, argv, "rotate", NULL, NULL, kernels_match_scalar_between_guard_pages,
-                     results_match_long_double, every_way_to_give_positions,
-                     caches_and_given_frequencies_change_no_bits, given_rows_rotate_like_computed_ones,
-                     nans_of_given_rows_stay_nan, packed_queries_and_keys_in_place, inverse_undoes_a_rotation,
-                     parts_change_no_bits, arrays_that_change_during_a_call_lead_nowhere_else, errors_of_calls,
-                     errors_of_axes, errors_of_specs, fields_of_the_spec_are_read_once, errors_of_given_rows);
+    return RUN_TESTS(
+        argc, argv, "rotate", NULL, NULL, kernels_match_scalar_between_guard_pages, results_match_long_double,
+        every_way_to_give_positions, caches_and_given_frequencies_change_no_bits, given_rows_rotate_like_computed_ones,
+        nans_of_given_rows_stay_nan, tensors_of_several_types_rotate_as_alone, packed_queries_and_keys_in_place,
+        inverse_undoes_a_rotation, parts_change_no_bits, arrays_that_change_during_a_call_lead_nowhere_else,
+        errors_of_calls, errors_of_axes, errors_of_specs, fields_of_the_spec_are_read_once, errors_of_given_rows);
 }
