@@ -277,6 +277,16 @@ void expect_refused(const char *path, inlay_file_status status, const char *name
     EXPECT(inlay_file_open(path, NULL, &file, NULL) == status, "another status without an error");
 }
 
+inlay_file_table table_of(inlay_file *file, const char *name)
+{
+    inlay_file_table table;
+    inlay_file_error error;
+    inlay_file_status status = inlay_file_get_table(file, name, &table, &error);
+    EXPECT(status == INLAY_FILE_OK, "%s: %s", name, error.message);
+    EXPECT(table.reserved == 0 && table.view.size == sizeof table.view, "fields of %s", name);
+    return table;
+}
+
 void expect_no_table(inlay_file *file, const char *name, inlay_file_status status, const char *message)
 {
     inlay_file_table table;
@@ -296,6 +306,14 @@ void read_row(const inlay_file_table *table, size_t row, float *out)
     inlay_status status = inlay_gather(&table->view, &id, INLAY_ID_I64, 1, table->scale, out,
                                        table->view.dim * sizeof(float), NULL, NULL);
     EXPECT(status == INLAY_OK, "row %zu: %s", row, inlay_status_string(status));
+}
+
+void expect_element(const inlay_file_table *table, size_t row, size_t column, float expected)
+{
+    float out[256];
+    read_row(table, row, out);
+    EXPECT(memcmp(&out[column], &expected, sizeof expected) == 0, "row %zu, column %zu: %g, not %g", row, column,
+           (double)out[column], (double)expected);
 }
 
 /* ---- Bytes of unknown origin ------------------------------------------------------------------------------------ */

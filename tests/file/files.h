@@ -64,11 +64,17 @@ inlay_file *open_within(const char *path, size_t more);
  */
 void expect_refused(const char *path, inlay_file_status status, const char *name, const char *message);
 
+/* Returns the table of a tensor or pattern, which must be good. */
+inlay_file_table table_of(inlay_file *file, const char *name);
+
 /* Expects an error for the table of a tensor or pattern. */
 void expect_no_table(inlay_file *file, const char *name, inlay_file_status status, const char *message);
 
 /* Gathers a row of a table, times the table's scale, into out [dim]. */
 void read_row(const inlay_file_table *table, size_t row, float *out);
+
+/* Expects an element of a table of at most 256 columns. */
+void expect_element(const inlay_file_table *table, size_t row, size_t column, float expected);
 
 /* ---- Bytes of unknown origin ------------------------------------------------------------------------------------ */
 

@@ -58,6 +58,30 @@ const char *safetensors_write(struct safetensors *file, const char *name)
     return write_blob(name, blob);
 }
 
+void safetensors_add_rows(struct safetensors *model, const char *name, const char *type, size_t rows, size_t columns,
+                          const void *bytes)
+{
+    const size_t count = columns > 0 ? rows * columns : rows > 0 ? rows : 1;
+    safetensors_add(
+        model, &(struct model_tensor){
+                   name, type, columns > 0 ? 2 : rows > 0, {rows, columns}, bytes, count * model_type_bytes(type)});
+}
+
+void safetensors_add_bytes(struct safetensors *model, const char *name, const char *type, size_t rows, size_t columns,
+                           unsigned first)
+{
+    struct blob blob = {NULL, 0, 0};
+    for (size_t i = 0; i < rows * columns; i++)
+        blob_number(&blob, first + i, 1);
+    safetensors_add_rows(model, name, type, rows, columns, blob.bytes);
+    blob_free(&blob);
+}
+
+inlay_file *safetensors_open(struct safetensors *model)
+{
+    return open_good(safetensors_write(model, "m.safetensors"));
+}
+
 /* ---- GGUF ------------------------------------------------------------------------------------------------------- */
 
 static void add_value(struct blob *blob, const struct model_value *value)

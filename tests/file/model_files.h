@@ -56,3 +56,14 @@ void safetensors_add(struct safetensors *file, const struct model_tensor *tensor
 
 /* Writes the file in the folder, and frees it. Returns its path. */
 const char *safetensors_write(struct safetensors *file, const char *name);
+
+/* Adds a tensor [rows, columns], or [rows] if columns is 0, or of one number if both are. */
+void safetensors_add_rows(struct safetensors *file, const char *name, const char *type, size_t rows, size_t columns,
+                          const void *bytes);
+
+/* Adds rows of 8-bit elements that count up from `first`. */
+void safetensors_add_bytes(struct safetensors *file, const char *name, const char *type, size_t rows, size_t columns,
+                           unsigned first);
+
+/* Writes the file, frees it, and opens it. */
+inlay_file *safetensors_open(struct safetensors *file);
