@@ -4,9 +4,9 @@
  * opens, making an input layer, an n-gram embedding or a joined table must fail with a message, or the result must
  * embed tokens without reading outside its files.
  *
- * The first byte chooses files, part and layer, the second the family. Zero-terminated texts follow: config.json, the
- * index, and lines of tensors for each safetensors file. The remaining bytes are the tensors' data, repeated, or the
- * GGUF file.
+ * The first byte chooses files, part, layer and prefix, the second the family. Zero-terminated texts follow:
+ * config.json, the index, and lines of tensors for each safetensors file. The remaining bytes are the tensors' data,
+ * repeated, or the GGUF file.
  */
 #define _POSIX_C_SOURCE 200809L /* mkdtemp */
 
@@ -252,13 +252,14 @@ static void check_layer(inlay_file *file, const inlay_file_layer *layer)
     }
 }
 
-static void make_layer(inlay_file *file, unsigned family, bool part)
+static void make_layer(inlay_file *file, unsigned family, bool part, bool prefix)
 {
     inlay_file_layer_options options = inlay_file_layer_options_default();
     inlay_file_layer *layer;
     inlay_file_error error = {0};
     options.model = family > 0 ? inlay_file_model_at(family - 1) : NULL;
     options.part = part ? "per_layer" : NULL;
+    options.prefix = prefix ? "a." : NULL;
     inlay_file_status status = inlay_file_layer_create(file, &options, &layer, &error);
     demand((status == INLAY_FILE_OK) == (layer != NULL), "a handle and an error");
     if (layer != NULL)
@@ -340,7 +341,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         demand_error(status, &error);
         return 0;
     }
-    make_layer(file, family, (data[0] & 4) != 0);
+    make_layer(file, family, (data[0] & 4) != 0, (data[0] & 64) != 0);
     make_ngram(file, (data[0] & 8) != 0 ? 1 : -1);
     join_tables(file);
     inlay_file_close(file);

@@ -6,6 +6,7 @@
  */
 #include "handle.h"
 #include "models/models.h"
+#include "text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +30,8 @@ static const char *const position_keys[] = {
 
 /* Parts of keys and tensor names that suggest a change of rows. */
 static const char *const setting_words[] = {"scal", "mult", "norm", "proj", "factor", NULL};
-static const char *const tensor_words[] = {"norm", "ln",   "pos",     "wpe",       "type",
-                                           "seg",  "proj", "mapping", "transform", NULL};
+static const char *const tensor_words[] = {"norm", "ln",      "pos",       "wpe",  "type", "seg",
+                                           "proj", "mapping", "transform", "lora", NULL};
 /* Parts of names of tensors for attention, for inputs other than ids, or for indices. */
 static const char *const foreign_words[] = {"rotary", "_ids", "vis", "audio", "image", "patch", NULL};
 
@@ -115,19 +116,42 @@ static bool has_tensor(const struct inlay_found_model *found, const inlay_file_t
     return false;
 }
 
+/* Returns the rest of a tensor's name after a prefix. After a given prefix, it is also that of a tensor next to the
+   modules that the prefix names. Returns "" for other tensors. */
+static const char *rest_of(const struct inlay_found_model *found, const char *prefix, const char *name)
+{
+    const char *rest = name;
+    for (; *prefix != '\0' && *name == *prefix; name++, prefix++)
+        if (*name == '.')
+            rest = name + 1;
+    const char *dot = strchr(rest, '.');
+    const bool is_next = found->is_prefix_given && (dot == NULL || strchr(dot + 1, '.') == NULL);
+    return *prefix == '\0' ? name : is_next ? rest : "";
+}
+
+/* Returns true if a tensor is in the module of a token table of floats, which has only this tensor. */
+static bool is_in_module(const struct inlay_found_model *found, const inlay_file_tensor *tensor)
+{
+    char full[INLAY_MODEL_NAME_ROOM];
+    const inlay_file_tensor *table = inlay_model_tensor(found, found->names->tokens, full);
+    return found->is_prefix_given && table != NULL && table != tensor && inlay_ends_in(full, ".weight") &&
+           (table->element == INLAY_F32 || table->element == INLAY_F16 || table->element == INLAY_BF16) &&
+           strncmp(tensor->name, full, strlen(full) - strlen("weight")) == 0;
+}
+
 const char *inlay_model_unused_tensor(const struct inlay_found_model *found)
 {
     const bool is_decoder = found->part != NULL || strncmp(found->names->tokens, "decoder.", 8) == 0;
     const struct inlay_catalog *catalog = &found->settings.file->catalog;
     char prefix[INLAY_MODEL_NAME_ROOM];
     inlay_model_tensor(found, "", prefix);
-    const size_t size = strlen(prefix);
     for (size_t i = 0; i < catalog->name_count; i++) {
         const inlay_file_tensor *tensor = catalog->by_name[i];
-        const char *rest = strncmp(tensor->name, prefix, size) == 0 ? tensor->name + size : "";
-        if (!is_of_block(rest) && (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
-            has_word_of(rest, tensor_words) && !has_word_of(rest, foreign_words) &&
-            strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0 && !has_tensor(found, tensor) &&
+        const char *rest = rest_of(found, prefix, tensor->name);
+        const bool is_part = !is_of_block(rest) && (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
+                             has_word_of(rest, tensor_words) && !has_word_of(rest, foreign_words) &&
+                             strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0;
+        if ((is_part || is_in_module(found, tensor)) && !has_tensor(found, tensor) &&
             (found->model->unrelated == NULL || strcmp(rest, found->model->unrelated) != 0))
             return tensor->name;
     }
@@ -148,13 +172,16 @@ bool inlay_model_assume(const inlay_file_value *stated, struct inlay_found_model
     }
     if (found->assumed_by != NULL)
         return true;
+    char prefixes[INLAY_MODEL_LIST_ROOM] = "";
+    if (found->names == NULL)
+        inlay_model_list_prefixes(found, prefixes);
     return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
-                           "the input layer of model \"%.60s\" is unknown, and %s%.80s%s; if a known family has the "
-                           "same layer, pass its name as `model`",
-                           stated->text,
+                           "the input layer of model \"%.60s\" is unknown, and %s%.80s%s%s", stated->text,
                            forbids != NULL        ? ""
                            : found->names == NULL ? "no token table was found under its usual names"
                            : is_gguf              ? "the metadata of GGUF does not describe it"
                                                   : "nothing indicates rotary or relative positions",
-                           forbids != NULL ? forbids : "", forbids != NULL ? " may be part of it" : "");
+                           forbids != NULL ? forbids : "", forbids != NULL ? " may be part of it" : "",
+                           *prefixes != '\0' ? prefixes
+                                             : "; if a known family has the same layer, pass its name as `model`");
 }

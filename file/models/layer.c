@@ -7,6 +7,7 @@
 #include "options.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Adds a step that follows the layer, with the full name of its tensor or null. */
 static void add_step(inlay_file_layer *layer, const char *what, const char *tensor)
@@ -43,7 +44,8 @@ static void add_term(struct inlay_layer_builder *builder, enum inlay_model_term 
 }
 
 /* Adds a step "unknown" if the file has a tensor or setting that may change the rows but isn't used by the family.
-   Types of config.json are exempt: tests compare each with transformers, which ignores the same ones. */
+   Types of config.json are exempt without a given prefix: tests compare each with transformers, which ignores the same
+   ones. */
 static void add_unused(struct inlay_layer_builder *builder)
 {
     const struct inlay_found_model *found = &builder->found;
@@ -85,7 +87,8 @@ static void add_all_following(struct inlay_layer_builder *builder)
         inlay_report_line(&builder->layer->report,
                           "assumed: the layer of its text model; the whole model is not known");
         add_step(builder->layer, "unknown", NULL);
-    } else if (builder->found.settings.type == NULL && builder->layer->following_count == 0)
+    } else if ((builder->found.settings.type == NULL || builder->found.is_prefix_given) &&
+               builder->layer->following_count == 0)
         add_unused(builder);
 }
 
@@ -133,9 +136,11 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
     inlay_report_line(&layer->report, "model: %s%s%s (%s)", model->name, part != NULL ? ", " : "",
                       part != NULL ? part : "", builder->found.detected_by);
     inlay_report_choice(&layer->report, builder->found.settings.file);
-    if (builder->found.wrapper_size > 0)
-        inlay_report_line(&layer->report, "wrapper: all names begin with %.*s", builder->found.wrapper_size,
-                          builder->found.wrapper);
+    if (builder->found.outer_size > 0)
+        inlay_report_line(&layer->report, "prefix: %.*s%s", builder->found.outer_size, builder->found.outer,
+                          builder->found.is_prefix_given ? " (options)" : ", which all names share");
+    if (builder->found.is_prefix_given && strcmp(builder->found.settings.config, "config") != 0)
+        inlay_report_line(&layer->report, "settings: %s", builder->found.settings.config);
     if (!check_demanded(builder) || !inlay_build_tokens(builder))
         return false;
     add_all_following(builder);
@@ -152,33 +157,33 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
     return finish(builder);
 }
 
-static bool options_known(const inlay_file_layer_options *options)
+/* Reads options of this version or of an earlier one, which had no prefix. Returns false if they are unknown. */
+static bool read_options(const inlay_file_layer_options *options, inlay_file_layer_options *read)
 {
-    if (!inlay_options_known(options, sizeof *options))
+    const size_t without = offsetof(inlay_file_layer_options, prefix);
+    const size_t known = options->size == without ? without : sizeof *options;
+    if (!inlay_options_known(options, known))
         return false;
-    const inlay_element_type type = options->out_type;
-    return options->reserved == 0 &&
-           (options->tuning == NULL || inlay_options_known(options->tuning, sizeof *options->tuning)) &&
+    memcpy(read, options, known);
+    const inlay_element_type type = read->out_type;
+    return read->reserved == 0 && (read->tuning == NULL || inlay_options_known(read->tuning, sizeof *read->tuning)) &&
            (type == INLAY_F32 || type == INLAY_F16 || type == INLAY_BF16);
 }
 
 inlay_file_status inlay_file_layer_create(inlay_file *file, const inlay_file_layer_options *options,
                                           inlay_file_layer **layer, inlay_file_error *error)
 {
-    const inlay_file_layer_options standard = inlay_file_layer_options_default();
+    inlay_file_layer_options read = inlay_file_layer_options_default();
     inlay_file_error unwanted;
     struct inlay_layer_builder builder = {.error = error != NULL ? error : &unwanted};
     if (layer != NULL)
         *layer = NULL;
-    if (options == NULL)
-        options = &standard;
-    if (file == NULL || layer == NULL || !options_known(options)) {
+    if (file == NULL || layer == NULL || (options != NULL && !read_options(options, &read))) {
         inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, NULL, "%s",
                         inlay_file_status_string(INLAY_FILE_ERROR_ARGUMENT));
         return INLAY_FILE_ERROR_ARGUMENT;
     }
-    if (!inlay_model_find(file, options->model, options->part, &builder.found, builder.error) ||
-        !build(&builder, options)) {
+    if (!inlay_model_find(file, &read, &builder.found, builder.error) || !build(&builder, &read)) {
         inlay_file_layer_destroy(builder.layer);
         return builder.error->status;
     }

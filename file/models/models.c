@@ -371,13 +371,6 @@ static const struct inlay_model renamed[] = {
     {.types = LIST("inkling_mm_model"), .prefixes = LIST("", "model.llm.")},
 };
 
-/* Returns the prefixes of a family. A star is replaced by its name. */
-static const char *const *prefixes_of(const struct inlay_model *model)
-{
-    static const char *const own[] = {"*.", "", NULL};
-    return model->prefixes != NULL ? model->prefixes : own;
-}
-
 const char *inlay_file_model_at(size_t index)
 {
     for (size_t i = 0; i < MODELS; i++)
@@ -391,72 +384,6 @@ static bool same(const char *one, const char *other)
     return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
 }
 
-bool inlay_model_may_lack(const char *name)
-{
-    return name == NULL || *name == '?';
-}
-
-const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *found, const char *name,
-                                            char full[INLAY_MODEL_NAME_ROOM])
-{
-    static const char encoder[] = "encoder.", decoder[] = "decoder.";
-    const size_t size = sizeof encoder - 1;
-    if (name == NULL)
-        return NULL;
-    if (found->head != NULL && name == found->names->tokens) {
-        snprintf(full, INLAY_MODEL_NAME_ROOM, "%s", found->head->name);
-        return found->head;
-    }
-    name += *name == '?';
-    const bool moved = same(found->part, INLAY_MODEL_DECODER) && strncmp(name, encoder, size) == 0;
-    const bool own = *found->prefix == '*';
-    const int length =
-        snprintf(full, INLAY_MODEL_NAME_ROOM, "%.*s%s%s%s%s%s", found->wrapper_size, found->wrapper, found->whole,
-                 own ? found->model->name : "", found->prefix + own, moved ? decoder : "", name + (moved ? size : 0));
-    if (length >= INLAY_MODEL_NAME_ROOM)
-        return NULL;
-    const inlay_file_tensor *tensor = inlay_catalog_tensor(&found->settings.file->catalog, full);
-    if (tensor != NULL || !inlay_ends_in(full, ".weight") || (size_t)length + sizeof "_packed" > INLAY_MODEL_NAME_ROOM)
-        return tensor;
-    memcpy(full + length, "_packed", sizeof "_packed"); /* as compressed-tensors names packed tables */
-    tensor = inlay_catalog_tensor(&found->settings.file->catalog, full);
-    if (tensor == NULL)
-        full[length] = '\0';
-    return tensor;
-}
-
-/* Finds the prefix that wrappers add to all names of a model: torch.compile(), DataParallel and the first module of
-   sentence-transformers. Names are sorted, so a prefix of the first and the last one is a prefix of all. GGUF files
-   have no wrappers. */
-static void find_wrapper(struct inlay_found_model *found)
-{
-    static const char *const wrappers[] = {"_orig_mod.", "module.", "0.auto_model."};
-    const struct inlay_catalog *catalog = &found->settings.file->catalog;
-    const char *first = catalog->name_count > 0 ? catalog->by_name[0]->name : "";
-    const char *last = catalog->name_count > 0 ? catalog->by_name[catalog->name_count - 1]->name : "";
-    found->wrapper = first;
-    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers && found->settings.architecture == NULL;) {
-        const size_t size = strlen(wrappers[i]);
-        const bool is_next = strncmp(first, wrappers[i], size) == 0 && strncmp(last, wrappers[i], size) == 0 &&
-                             (size_t)(first - found->wrapper) + size < INLAY_MODEL_NAME_ROOM;
-        first += is_next ? size : 0;
-        last += is_next ? size : 0;
-        i = is_next ? 0 : i + 1; /* wrappers are nested in any order */
-    }
-    found->wrapper_size = (int)(first - found->wrapper);
-}
-
-/* Returns true if a file has all required tensors of a set. */
-static bool has_all(const struct inlay_found_model *found, const struct inlay_model_names *names)
-{
-    const char *const wanted[] = {names->positions, names->segments, names->gamma, names->beta};
-    char full[INLAY_MODEL_NAME_ROOM];
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (!inlay_model_may_lack(wanted[i]) && inlay_model_tensor(found, wanted[i], full) == NULL)
-            return false;
-    return true;
-}
-
 /* Returns true if a family has that name in config.json or in GGUF files. */
 static bool is_called(const struct inlay_model *model, const char *text, bool is_gguf)
 {
@@ -468,58 +395,15 @@ static bool is_called(const struct inlay_model *model, const char *text, bool is
     return *name != NULL;
 }
 
-/* For types without a prefix before those of the family. */
-static const char *const no_prefixes[] = {"", NULL};
-
-/* Returns the prefixes that precede those of the family; none if the caller chose the family. */
-static const char *const *first_prefixes_of(const struct inlay_found_model *found)
+/* Returns the prefixes that precede those of the family in a type of multimodal models, or null. */
+static const char *const *first_prefixes(const inlay_file *file)
 {
-    const inlay_file_value *type = inlay_file_find_value(found->settings.file, "config.model_type");
-    for (size_t i = 0; i < sizeof renamed / sizeof *renamed && !found->is_chosen; i++)
-        if (type != NULL && is_called(&renamed[i], type->text, false))
+    const inlay_file_value *type = inlay_file_find_value(file, "config.model_type");
+    const bool is_text = type != NULL && type->kind == INLAY_FILE_VALUE_STRING;
+    for (size_t i = 0; is_text && i < sizeof renamed / sizeof *renamed; i++)
+        if (is_called(&renamed[i], type->text, false))
             return renamed[i].prefixes;
-    return no_prefixes;
-}
-
-/* Finds the first set of names of the family that the file has with one of the prefixes `first` and one of the family,
-   or else the first whose token table it has. Returns true for a whole set; found->names is null without a token
-   table. */
-static bool find_names_after(struct inlay_found_model *found, const char *const *first)
-{
-    char full[INLAY_MODEL_NAME_ROOM];
-    struct inlay_found_model candidate = *found;
-    const char *const *prefixes = prefixes_of(found->model);
-    found->names = NULL;
-    for (const struct inlay_model_names *names = found->model->names; names->tokens != NULL; names++)
-        for (size_t i = 0; first[i] != NULL; i++)
-            for (const char *const *prefix = prefixes; *prefix != NULL; prefix++) {
-                candidate.whole = first[i];
-                candidate.prefix = *prefix;
-                if (inlay_model_tensor(&candidate, names->tokens, full) == NULL)
-                    continue;
-                bool is_all = has_all(&candidate, names);
-                if (is_all || found->names == NULL) {
-                    found->names = names;
-                    found->whole = first[i];
-                    found->prefix = *prefix;
-                }
-                if (is_all)
-                    return true;
-            }
-    return false;
-}
-
-/* Finds the names of the family. A file without the names of its type, e.g. one from another program, may have the
-   family's usual names. The other steps of the whole model are then unknown. */
-static bool find_names(struct inlay_found_model *found)
-{
-    const char *const *first = first_prefixes_of(found);
-    const bool is_all = find_names_after(found, first);
-    if (found->names != NULL || first == no_prefixes)
-        return is_all;
-    const bool is_all_usual = find_names_after(found, no_prefixes);
-    found->is_part = found->is_part || found->names != NULL;
-    return is_all_usual;
+    return NULL;
 }
 
 /* Returns true if a family has the given part. */
@@ -528,12 +412,26 @@ static bool has_part(const struct inlay_model *model, const char *part)
     return same(model->part, part) || (model->has_decoder && same(part, INLAY_MODEL_DECODER));
 }
 
-static const struct inlay_model *find_family(const char *name, const char *part)
+const struct inlay_model *inlay_model_from_name(const char *name, const char *part)
 {
     for (size_t i = 0; i < MODELS; i++)
         if (has_part(&models[i], part) && strcmp(models[i].name, name) == 0)
             return &models[i];
     return NULL;
+}
+
+/* Returns the first family with a part that has that name in config.json or in GGUF files, or null. */
+static const struct inlay_model *family_of_type(const char *type, const char *part, bool is_gguf)
+{
+    for (size_t i = 0; i < MODELS; i++)
+        if (has_part(&models[i], part) && is_called(&models[i], type, is_gguf))
+            return &models[i];
+    return NULL;
+}
+
+const struct inlay_model *inlay_model_of_type(const char *type, const char *part)
+{
+    return family_of_type(type, part, false);
 }
 
 /* Records the family named by the files. A family of the options takes precedence; a different one is noted. */
@@ -549,30 +447,45 @@ static void note_family(struct inlay_found_model *found, const struct inlay_mode
         found->settings.type = stated->text;
 }
 
+/* Returns true if a model that embeds ids as its text model does alone has its settings in a text_config. */
+static bool is_known_whole(const struct inlay_found_model *found, const inlay_file_value *whole)
+{
+    return whole != NULL && is_called(&wholes, whole->text, false) &&
+           strcmp(found->settings.config, "config.text_config") == 0;
+}
+
 /* Finds the family that config.json or the metadata of GGUF name, in that order. *stated is the value that names one,
    or stays null; then, and if the family is unknown, found->model is not changed. */
 static bool find_detected(struct inlay_found_model *found, const inlay_file_value **stated)
 {
     static const struct inlay_key type_key = {"model_type", .may_be_null = true};
-    static const char *const keys[] = {"config.model_type", "config.text_config.model_type", "general.architecture"};
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        const inlay_file_value *value = inlay_file_find_value(found->settings.file, keys[k]);
-        bool is_gguf = k == 2;
+    const inlay_file *file = found->settings.file;
+    const bool is_nested = strcmp(found->settings.config, "config") != 0;
+    enum { WHOLE, NESTED, GGUF, PLACES };
+    const inlay_file_value *const values[PLACES] = {
+        [WHOLE] = inlay_file_find_value(file, "config.model_type"),
+        [NESTED] = is_nested ? inlay_settings_value(&found->settings, type_key.config, NULL) : NULL,
+        [GGUF] = inlay_file_find_value(file, "general.architecture"),
+    };
+    for (int k = 0; k < PLACES; k++) {
+        const inlay_file_value *value = values[k];
         if (value == NULL)
             continue;
         if (value->kind != INLAY_FILE_VALUE_STRING)
-            return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, keys[k], "it is not a string");
+            return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, value->key,
+                                   "it is not a string");
         const inlay_file_value *whole = *stated;
         *stated = value;
         if (found->model == NULL)
-            found->detected_by = is_gguf ? "GGUF metadata" : "config.json";
-        for (size_t i = 0; i < MODELS; i++)
-            if (has_part(&models[i], found->part) && is_called(&models[i], value->text, is_gguf)) {
-                found->is_part =
-                    found->model == NULL && k == 1 && (whole == NULL || !is_called(&wholes, whole->text, false));
-                note_family(found, &models[i], value, is_gguf);
-                return true;
-            }
+            found->detected_by = k == GGUF ? "GGUF metadata" : "config.json";
+        /* The caller's prefix is that of the nested model. */
+        const bool is_outer = k == WHOLE && found->is_prefix_given && values[NESTED] != NULL;
+        const struct inlay_model *model = is_outer ? NULL : family_of_type(value->text, found->part, k == GGUF);
+        if (model != NULL) {
+            found->is_part = found->model == NULL && k == NESTED && !is_known_whole(found, whole);
+            note_family(found, model, value, k == GGUF);
+            return true;
+        }
     }
     return *stated != NULL || inlay_settings_check_odd(&found->settings, &type_key, "a string");
 }
@@ -586,7 +499,7 @@ static bool find_by_tensors(struct inlay_found_model *found)
     for (size_t i = 0; i < MODELS; i++) {
         struct inlay_found_model candidate = nothing;
         candidate.model = &models[i];
-        if (!has_part(&models[i], found->part) || !models[i].detected_by_tensors || !find_names(&candidate))
+        if (!has_part(&models[i], found->part) || !models[i].detected_by_tensors || !inlay_model_find_names(&candidate))
             continue;
         *found = candidate;
         size_t used = strlen(list);
@@ -602,40 +515,43 @@ static bool find_by_tensors(struct inlay_found_model *found)
     return true;
 }
 
-bool inlay_model_find(inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
-                      inlay_file_error *error)
+/* Finds the names of the family. *stated names the model, or is null. */
+static bool find_names(struct inlay_found_model *found, const inlay_file_value *stated)
 {
-    const inlay_file_value *stated = NULL;
     char full[INLAY_MODEL_NAME_ROOM];
-    *found = (struct inlay_found_model){.model = name != NULL ? find_family(name, part) : NULL,
-                                        .detected_by = name != NULL ? "options" : "names of tensors",
-                                        .part = part,
-                                        .whole = "",
-                                        .settings = inlay_settings_of(file, error)};
-    found->is_chosen = name != NULL;
-    find_wrapper(found);
-    if (name != NULL && found->model == NULL)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no model family has this name%s",
-                               part != NULL ? " and this part" : "");
-    if (!find_detected(found, &stated))
-        return false;
     if (found->model == NULL && stated == NULL)
         return find_by_tensors(found);
-    if (found->model == NULL && part != NULL)
-        return inlay_file_fail(error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
+    if (found->model == NULL && found->part != NULL)
+        return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
                                "this part of model \"%.60s\" is unknown; if a known family has the same input layer, "
                                "pass its name as `model`",
                                stated->text);
     const bool is_known = found->model != NULL;
-    found->model = is_known ? found->model : find_family("table", NULL);
-    find_names(found);
+    found->model = is_known ? found->model : inlay_model_from_name("table", NULL);
+    inlay_model_find_names(found);
     if (!is_known)
         return inlay_model_assume(stated, found);
-    if (found->names != NULL || inlay_model_find_head(found))
+    if (found->names != NULL || (!found->is_prefix_given && inlay_model_find_head(found)))
         return true;
-    found->whole = first_prefixes_of(found)[0];
-    found->prefix = *found->whole != '\0' ? "" : prefixes_of(found->model)[0];
-    inlay_model_tensor(found, found->model->names[0].tokens, full);
-    return inlay_file_fail(error, INLAY_FILE_ERROR_MISSING, NULL, full,
-                           "the token table of a %s model is missing under all its names", found->model->name);
+    inlay_model_usual_name(found, full);
+    return inlay_model_fail_names(found, full);
+}
+
+bool inlay_model_find(inlay_file *file, const inlay_file_layer_options *options, struct inlay_found_model *found,
+                      inlay_file_error *error)
+{
+    const char *name = options->model;
+    const inlay_file_value *stated = NULL;
+    *found = (struct inlay_found_model){.model = name != NULL ? inlay_model_from_name(name, options->part) : NULL,
+                                        .detected_by = name != NULL ? "options" : "names of tensors",
+                                        .part = options->part,
+                                        .first = name != NULL ? NULL : first_prefixes(file),
+                                        .whole = "",
+                                        .settings = inlay_settings_of(file, error)};
+    if (name != NULL && found->model == NULL)
+        return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no model family has this name%s",
+                               options->part != NULL ? " and this part" : "");
+    return inlay_model_set_prefix(found, options->prefix) &&
+           (!found->is_prefix_given || inlay_model_choose_settings(found)) && find_detected(found, &stated) &&
+           find_names(found, stated) && (!found->is_prefix_given || inlay_model_check_prefix(found));
 }

@@ -84,10 +84,11 @@ struct inlay_found_model {
     const char *other_key;                 /**< key that names another family than the options, or null */
     const struct inlay_model *other;       /**< that family, or null */
     const struct inlay_model_names *names; /**< the set of names that the file has */
-    const char *wrapper;                   /**< [wrapper_size], before the prefix in all names of the file */
-    int wrapper_size;
-    bool is_chosen;                /**< by the caller */
-    const char *whole;             /**< precedes the prefix in a multimodal model; or empty */
+    const char *outer;                     /**< [outer_size], the first part of all names of the layer's tensors */
+    int outer_size;
+    bool is_prefix_given;          /**< `outer` is the caller's; otherwise all names of the file share it */
+    const char *const *first;      /**< prefixes that follow it in a multimodal type, ended by null; null: none */
+    const char *whole;             /**< the one of these that the file has; or empty */
     const char *prefix;            /**< of the names of tensors; a star is replaced by the family's name */
     const inlay_file_tensor *head; /**< output head that is also the token table; null: the table has its own name */
     struct inlay_settings settings;
@@ -103,8 +104,41 @@ enum { INLAY_MODEL_NAME_ROOM = 128 };
  * Finds the family of a model: by its name if that is given, else by config.json, by the metadata of GGUF, or by names
  * of tensors, if only one family has them.
  */
-bool inlay_model_find(inlay_file *file, const char *name, const char *part, struct inlay_found_model *found,
+bool inlay_model_find(inlay_file *file, const inlay_file_layer_options *options, struct inlay_found_model *found,
                       inlay_file_error *error);
+
+/** Returns the family with a name and a part, or null. */
+const struct inlay_model *inlay_model_from_name(const char *name, const char *part);
+
+/** Returns the family with a value of model_type and a part, or null. */
+const struct inlay_model *inlay_model_of_type(const char *type, const char *part);
+
+/** Sets the prefix of the file: the caller's, or if that is null, the wrappers' that all names share. */
+bool inlay_model_set_prefix(struct inlay_found_model *found, const char *prefix);
+
+/** Finds the object of config.json that describes the model with the caller's prefix. If several may, exactly one must
+    have the shape of the token table. */
+bool inlay_model_choose_settings(struct inlay_found_model *found);
+
+/** Finds the names of the family that the file has. Returns true if all required ones are there; found->names is null
+    without a token table. */
+bool inlay_model_find_names(struct inlay_found_model *found);
+
+/** Checks that only one prefix of the family follows the caller's, and that no tensor of the layer has another. */
+bool inlay_model_check_prefix(const struct inlay_found_model *found);
+
+/** Writes the first name of the token table of a family that the file lacks. */
+void inlay_model_usual_name(struct inlay_found_model *found, char full[INLAY_MODEL_NAME_ROOM]);
+
+/** Maximum size of a list of prefixes, null-terminated. */
+enum { INLAY_MODEL_LIST_ROOM = 224 };
+
+/** Writes the end of a message about a missing token table: the prefixes of tensors that end in its name, or "" if
+   there are none. */
+void inlay_model_list_prefixes(const struct inlay_found_model *found, char list[INLAY_MODEL_LIST_ROOM]);
+
+/** Reports that the token table is missing under `name` and others, with this list. Returns false. */
+bool inlay_model_fail_names(const struct inlay_found_model *found, const char *name);
 
 /** Returns the tensor with a name of found->names, or null, and writes its full name, unless the name is null. */
 const inlay_file_tensor *inlay_model_tensor(const struct inlay_found_model *found, const char *name,

@@ -10,7 +10,7 @@
 
 enum { INLAY_REPORT_LINE_BYTES = 512, INLAY_REPORT_LINES = 40 };
 
-/** Lines of text. Lines without room are dropped; a layer has at most 38 lines. All zero: empty. */
+/** Lines of text. Lines without room are dropped; a layer has at most 39 lines. All zero: empty. */
 struct inlay_report {
     size_t used;
     char text[INLAY_REPORT_LINES * INLAY_REPORT_LINE_BYTES]; /**< [used], null-terminated */

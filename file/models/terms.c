@@ -32,9 +32,9 @@ static bool find(const struct inlay_layer_builder *builder, enum inlay_setting_k
 static bool take_table(const struct inlay_layer_builder *builder, const char *what, const inlay_file_tensor *tensor,
                        inlay_file_table *table)
 {
-    if (builder->found.wrapper_size > 0 && strcmp(tensor->type, "U32") == 0)
+    if (builder->found.outer_size > 0 && strcmp(tensor->type, "U32") == 0)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_MODEL, tensor->path, tensor->name,
-                               "its name has a wrapper's prefix, which MLX's settings in config.json lack");
+                               "its name has a prefix that MLX's settings in config.json may lack");
     if (inlay_file_get_table(builder->found.settings.file, tensor->name, table, builder->error) != INLAY_FILE_OK)
         return false;
     inlay_report_tensor(&builder->layer->report, what, tensor);
@@ -98,6 +98,11 @@ bool inlay_build_tokens(struct inlay_layer_builder *builder)
     if (dim.integer < 0 || (uint64_t)dim.integer != view->dim)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
                                "it has %zu columns, but %s is %lld", view->dim, dim.key, dim.integer);
+    if (builder->found.is_prefix_given && vocab.key != NULL && model->part == NULL &&
+        (vocab.integer < 0 || (uint64_t)vocab.integer != view->rows))
+        return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
+                               "it has %zu rows, but %s is %lld: the prefix or config.json is that of another table",
+                               view->rows, vocab.key, vocab.integer);
     if (model->pooling == INLAY_POOLING_NONE && model->part == NULL &&
         (vocab.integer < 0 || (uint64_t)vocab.integer != view->rows))
         inlay_report_line(&layer->report, "vocabulary: ids below %zu, the rows of the table; %s is %lld", view->rows,

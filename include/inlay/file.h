@@ -269,6 +269,10 @@ typedef struct inlay_file_layer_options {
     inlay_element_type out_type; /**< INLAY_F32, INLAY_F16 or INLAY_BF16 */
     uint32_t reserved;           /**< 0 */
     const inlay_tuning *tuning;  /**< null: inlay_tuning_default() */
+    const char *prefix;          /**< first part of the names of the layer's tensors, such as "llm."; the names that
+                                      the family usually has follow, with or without their own prefix. Only for
+                                      safetensors. null: the usual names; a wrapper's prefix is found if all names of
+                                      the file share it */
 } inlay_file_layer_options;
 
 /** Returns options with family detection and float32 outputs. */
@@ -281,6 +285,7 @@ static inline inlay_file_layer_options inlay_file_layer_options_default(void)
     options.out_type = INLAY_F32;
     options.reserved = 0;
     options.tuning = NULL;
+    options.prefix = NULL;
     return options;
 }
 

@@ -25,8 +25,8 @@ struct piece {
 struct family {
     const char *label, *name;
     const char *config, *metadata;
-    const struct model_value *values; /* of a GGUF file */
-    const char *model, *part;         /* options */
+    const struct model_value *values;  /* of a GGUF file */
+    const char *model, *part, *prefix; /* options */
     struct piece pieces[ROLES];
     float scale;       /* 0: 1 */
     bool rounds;       /* the scale is rounded to a 16-bit type of outputs */
@@ -397,7 +397,7 @@ static const struct family families[] = {
     /* Names of wrappers */
     {"BERT in two wrappers", "bert", .config = "{\"model_type\": \"bert\"}",
      .pieces = {BERT_TENSORS("module._orig_mod.bert.", "F32")}, .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
-     .says = "wrapper: all names begin with module._orig_mod.\n"},
+     .says = "prefix: module._orig_mod., which all names share\n"},
     {"BERT in sentence-transformers", "bert", .config = "{\"model_type\": \"bert\"}",
      .pieces = {BERT_TENSORS("_orig_mod.0.auto_model.", "F32")}, .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f},
     {"ALBERT in a wrapper", "electra", .config = "{\"model_type\": \"albert\"}",
@@ -411,6 +411,62 @@ static const struct family families[] = {
      .remaining_ops = "unknown _orig_mod.0.auto_model.model.embed_norm.weight;"},
     {"a scale in a wrapper", "llama", .config = "{\"model_type\": \"llama\"}",
      .pieces = {[TOKENS] = ROWS_OF("module.model.embed_tokens.weight", "I8")}, .table_scale = 0.25f, .scale = 0.25f},
+    /* Given prefixes */
+    {"an adapter", "llama", .config = "{\"model_type\": \"llama\", \"vocab_size\": 50}", .prefix = "base_model.model.",
+     .pieces = {[TOKENS] = ROWS_OF("base_model.model.model.embed_tokens.weight", "F16")},
+     .says = "prefix: base_model.model. (options)\n"},
+    {"an adapter by a longer prefix", "llama", .config = "{\"model_type\": \"llama\"}",
+     .prefix = "base_model.model.model.",
+     .pieces = {[TOKENS] = ROWS_OF("base_model.model.model.embed_tokens.weight", "F32")}},
+    {"a prefix without a dot", "granite", .config = "{\"model_type\": \"granite\", \"embedding_multiplier\": 3}",
+     .prefix = "llm_", .pieces = {[TOKENS] = ROWS_OF("llm_model.embed_tokens.weight", "F32")}, .scale = 3},
+    {"a prefix with and without the family's", "llama", .model = "llama", .prefix = "a.",
+     .pieces = {[TOKENS] = ROWS_OF("a.embed_tokens.weight", "F32"),
+                [OTHER] = {"a.model.embed_tokens.weight", "F32", VOCAB, DIM}}},
+    {"one of two encoders", "bert", .config = "{\"model_type\": \"bert\"}", .prefix = "b.",
+     .pieces = {BERT_TENSORS("b.", "F32"), [OTHER] = {"a.embeddings.word_embeddings.weight", "F32", VOCAB, DIM}},
+     .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f},
+    {"a prefix that is needed inside a wrapper", "bert", .config = "{\"model_type\": \"bert\"}",
+     .prefix = "module.text.", .pieces = {BERT_TENSORS("module.text.bert.", "F32")}, .norm = INLAY_NORM_LAYER,
+     .epsilon = 1e-12f},
+    {"a prefix of an adapted table", "llama", .config = "{\"model_type\": \"llama\"}", .prefix = "base_model.model.",
+     .pieces = {[TOKENS] = ROWS_OF("base_model.model.model.embed_tokens.weight", "F32"),
+                [OTHER] = {"base_model.model.model.embed_tokens.delta", "F32", 4, DIM}},
+     .remaining_ops = "unknown base_model.model.model.embed_tokens.delta;"},
+    {"a norm next to a prefix", "llama", .config = "{\"model_type\": \"llama\"}", .prefix = "a.llm.model.",
+     .pieces = {[TOKENS] = ROWS_OF("a.llm.model.embed_tokens.weight", "F32"),
+                [OTHER] = {"a.embed_norm.weight", "F32", DIM, 0}},
+     .remaining_ops = "unknown a.embed_norm.weight;"},
+    {"a scale of rows with a prefix", "llama", .config = "{\"model_type\": \"llama\"}", .prefix = "llm.",
+     .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "I8")}, .table_scale = 0.25f, .scale = 0.25f},
+#define MINICPM_O                                                                                                      \
+    "{\"model_type\": \"minicpmo\", \"vocab_size\": 50, \"hidden_size\": 40, \"rope_theta\": 1e4, \"audio_config\": "  \
+    "{\"model_type\": \"whisper\", \"vocab_size\": 50, \"d_model\": 40}, \"vision_config\": {\"model_type\": "         \
+    "\"siglip\"}}"
+    {"MiniCPM-o", "table", .config = MINICPM_O, .prefix = "llm.",
+     .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}, .remaining_ops = "unknown ;"},
+    {"MiniCPM-o by options", "llama", .config = MINICPM_O, .model = "llama", .prefix = "llm.",
+     .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}},
+    {"a Granite in a model", "granite",
+     .config =
+         "{\"model_type\": \"owl\", \"embedding_multiplier\": 3, \"hidden_size\": 40, \"llm_config\": {\"model_type\": "
+         "\"granite\", \"vocab_size\": 50, \"hidden_size\": 40, \"embedding_multiplier\": 12}}",
+     .prefix = "llm.", .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}, .scale = 12,
+     .says = "settings: config.llm_config\n", .remaining_ops = "unknown ;"},
+    {"a talker", "gemma",
+     .config =
+         "{\"model_type\": \"idefics3\", \"a\": {\"vocab_size\": 50, \"text_config\": {\"model_type\": \"llama\", "
+         "\"vocab_size\": 50, \"hidden_size\": 41}}, \"b\": {\"hidden_size\": 41, \"text_config\": "
+         "{\"model_type\": \"gemma2\", \"vocab_size\": 50, \"hidden_size\": 40}}}",
+     .prefix = "talker.", .pieces = {[TOKENS] = ROWS_OF("talker.model.embed_tokens.weight", "F32")},
+     .scale = 6.3245554f, .rounds = true, .says = "settings: config.b.text_config\n", .remaining_ops = "unknown ;"},
+    {"a decoder with a prefix", "bart", .part = "decoder", .prefix = "text.",
+     .config = "{\"model_type\": \"bart\", \"scale_embedding\": true, \"vocab_size\": 50}",
+     .pieces = {[TOKENS] = ROWS_OF("text.model.decoder.embed_tokens.weight", "F32"),
+                [POSITIONS] = {"text.model.decoder.embed_positions.weight", "F32", 18, DIM},
+                [GAMMA] = {"text.model.decoder.layernorm_embedding.weight", "F32", DIM, 0},
+                [BETA] = {"text.model.decoder.layernorm_embedding.bias", "F32", DIM, 0}},
+     .scale = 6.3245554f, .start = 2, .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f},
     /* Prefixes of multimodal models */
     {"Idefics 3", "llama", .config = "{\"model_type\": \"idefics3\", \"text_config\": {\"model_type\": \"llama\"}}",
      .pieces = {[TOKENS] = ROWS_OF("module.model.text_model.embed_tokens.weight", "BF16"),
@@ -672,6 +728,7 @@ START_TEST(layers_of_families)
         inlay_file_layer_options options = inlay_file_layer_options_default();
         options.model = family->model;
         options.part = family->part;
+        options.prefix = family->prefix;
         options.out_type = out_types[t];
         inlay_file_layer *layer;
         EXPECT(inlay_file_layer_create(file, &options, &layer, &error) == INLAY_FILE_OK, "%s: %s", family->label,

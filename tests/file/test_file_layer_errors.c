@@ -13,8 +13,8 @@ enum { VOCAB = 20, DIM = 8, MAX = 8 };
 /* A checkpoint of zeros. */
 struct bad_model {
     const char *label, *config, *metadata;
-    const struct model_value *values; /* of a GGUF file */
-    const char *model, *part;         /* options */
+    const struct model_value *values;  /* of a GGUF file */
+    const char *model, *part, *prefix; /* options */
     struct {
         const char *name, *type;
         size_t rows, dim; /* one dimension if dim is 0 */
@@ -165,6 +165,91 @@ static const struct bad_model bad_models[] = {
                  {"module.model.embed_tokens.scales", "F32", VOCAB, 1},
                  {"module.model.embed_tokens.biases", "F32", VOCAB, 1}},
      .status = MODEL, .name = "module.model.embed_tokens.weight"},
+    {"names with two other prefixes", LLAMA(SIZES), .tensors = {{"tts." LLAMA_ROWS}, {"llm." LLAMA_ROWS}, {HEAD}},
+     .status = MISSING, .name = "model.embed_tokens.weight",
+     .says = "missing under all its names; if it has one of these prefixes, pass that as `prefix`: \"llm.model.\" "
+             "(embed_tokens.weight), \"tts.model.\" (embed_tokens.weight)"},
+    {"an unknown model with another prefix", OWL(""), .tensors = {{"llm." LLAMA_ROWS}}, .status = MODEL,
+     .name = "config.model_type",
+     .says = "names; if it has one of these prefixes, pass that as `prefix`: \"llm.model.\" (embed_tokens.weight)"},
+    /* Given prefixes */
+    {"a prefix of nothing", LLAMA(SIZES), .prefix = "llm", .tensors = {{"llm." LLAMA_ROWS}}, .status = MISSING,
+     .name = "llmembed_tokens.weight",
+     .says = "missing under this prefix; if it has one of these prefixes, pass that "
+             "as `prefix`: \"llm.model.\" (embed_tokens.weight)"},
+    {"a prefix instead of the usual one", LLAMA(SIZES), .prefix = "llm.", .tensors = {{LLAMA_ROWS}}, .status = MISSING,
+     .name = "llm.embed_tokens.weight", .says = "\"model.\" (embed_tokens.weight)"},
+    {"a prefix of a packed table", LLAMA(SIZES), .prefix = "a.",
+     .tensors = {{"b.embed_tokens.weight_packed", "I32", VOCAB, 1}}, .status = MISSING, .name = "a.embed_tokens.weight",
+     .says = "\"b.\" (embed_tokens.weight_packed)"},
+    {"a prefix that is no text", LLAMA(SIZES), .prefix = "\xff\xc0\x80\n", .tensors = {{LLAMA_ROWS}}, .status = MISSING,
+     .name = "\?\?\?\?embed_tokens.weight"},
+#define LONG "module.module.module.module.module.module.module.module.module."
+    {"candidates without room", LLAMA(SIZES), .prefix = "a.",
+     .tensors = {{LONG LONG "a.embed_tokens.weight", "F32", VOCAB, DIM},
+                 {LONG LONG "b.embed_tokens.weight", "F32", VOCAB, DIM}},
+     .status = MISSING, .name = "a.embed_tokens.weight", .says = "(embed_tokens.weight), ..."},
+    {"an empty prefix", LLAMA(SIZES), .prefix = "", .tensors = {{LLAMA_ROWS}}, .status = ARGUMENT, .name = "prefix",
+     .says = "empty"},
+    {"a prefix that is too long", LLAMA(SIZES), .prefix = LONG LONG "aa", .tensors = {{LONG LONG "aa" LLAMA_ROWS}},
+     .status = ARGUMENT, .name = "prefix", .says = "127 bytes"},
+    {"a prefix that leaves room for half a name", LLAMA(SIZES), .prefix = LONG LONG "a",
+     .tensors = {{LONG LONG "a", "F32", VOCAB, DIM}}, .status = MISSING, .name = LONG LONG "a"},
+    {"a prefix in GGUF", .prefix = "a.",
+     .values = (const struct model_value[]){{.key = "general.architecture", .text = "llama"}, {.key = NULL}},
+     .tensors = {{"a.token_embd.weight", "F32", VOCAB, DIM}}, .status = ARGUMENT, .name = "prefix", .says = "GGUF"},
+    {"a prefix in GGUF without an architecture", .prefix = "a.", .model = "llama",
+     .values = (const struct model_value[]){{.key = "x", .number = 1}, {.key = NULL}},
+     .tensors = {{"a.token_embd.weight", "F32", VOCAB, DIM}}, .status = ARGUMENT, .name = "prefix", .says = "GGUF"},
+    {"a prefix that two of the family follow", LLAMA(SIZES), .prefix = "a.",
+     .tensors = {{"a." LLAMA_ROWS}, {"a.transformer.embed_tokens.weight", "F32", VOCAB, DIM}}, .status = MODEL,
+     .name = "a.model.embed_tokens.weight",
+     .says = "a.transformer.embed_tokens.weight has this prefix, too: pass a longer `prefix`"},
+    {"a prefix of a head", TIED, .prefix = "a.", .tensors = {{"a." HEAD}}, .status = MISSING,
+     .name = "a.embed_tokens.weight"},
+    {"a prefix without a norm", BERT, .prefix = "a.", .tensors = {{"a." WORDS}, {"a." PLACES}, {"a." KINDS}},
+     .status = MISSING, .name = "a.embeddings.LayerNorm.weight", .says = "needs this tensor"},
+    {"a prefix whose norm is elsewhere", BERT, .prefix = "a.",
+     .tensors = {{"a." WORDS}, {"a." PLACES}, {"a." KINDS}, {GAMMA}, {BETA}}, .status = MISSING,
+     .name = "a.embeddings.LayerNorm.weight", .says = "embeddings.LayerNorm.weight has another prefix, so it is not"},
+    {"a prefix whose optional positions are elsewhere", "{\"model_type\": \"deberta\"}", .prefix = "a.",
+     .tensors = {{"a." WORDS}, {"b." PLACES}, {"a." GAMMA}, {"a." BETA}}, .status = MISSING,
+     .name = "a.embeddings.position_embeddings.weight", .says = "b.embeddings.position_embeddings.weight has another"},
+    {"a prefix whose projection is elsewhere", "{\"model_type\": \"electra\"}", .prefix = "a.",
+     .tensors = {{"a." WORDS},
+                 {"a." PLACES},
+                 {"a." KINDS},
+                 {"a." GAMMA},
+                 {"a." BETA},
+                 {"embeddings_project.weight", "F32", 4, DIM}},
+     .status = MISSING, .name = "a.embeddings_project.weight"},
+    {"a prefix of a table with other rows", LLAMA("\"vocab_size\": 19"), .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}},
+     .status = SHAPE, .name = "a.model.embed_tokens.weight", .says = "it has 20 rows, but config.vocab_size is 19"},
+    {"MLX's rows with a prefix", LLAMA(SIZES ", \"quantization\": {\"bits\": 4, \"group_size\": 32}"), .prefix = "a.",
+     .tensors = {{"a.model.embed_tokens.weight", "U32", VOCAB, 4},
+                 {"a.model.embed_tokens.scales", "F32", VOCAB, 1},
+                 {"a.model.embed_tokens.biases", "F32", VOCAB, 1}},
+     .status = MODEL, .name = "a.model.embed_tokens.weight"},
+/* Settings of a given prefix */
+#define TWO(first, second) "{\"model_type\": \"owl\", \"a\": {" first "}, \"b\": {" second "}}"
+#define GRANITE "\"model_type\": \"granite\", "
+#define AMBIGUOUS(label_text, config_text)                                                                             \
+    {                                                                                                                  \
+        label_text, config_text, .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}}, .status = MODEL,                      \
+                                 .name = "config.json"                                                                 \
+    }
+    {"two settings of one shape", TWO(GRANITE SIZES, GRANITE SIZES), .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}},
+     .status = MODEL, .name = "config.json", .says = "one of several parts: config.a, config.b; make its part the"},
+    AMBIGUOUS("settings without columns", TWO(GRANITE SIZES, "\"vocab_size\": 20")),
+    AMBIGUOUS("settings with other rows", TWO(GRANITE SIZES, "\"vocab_size\": 19, \"hidden_size\": 8")),
+    AMBIGUOUS("settings without rows", TWO(GRANITE SIZES, GRANITE "\"hidden_size\": 8")),
+    AMBIGUOUS("no settings of this shape", TWO(GRANITE "\"hidden_size\": 9", "\"vocab_size\": 20, \"hidden_size\": 9")),
+    AMBIGUOUS("settings that are copied", "{" SIZES ", \"a\": {" GRANITE SIZES ", \"embedding_multiplier\": 3}}"),
+#define PART(name) "\"" name "\": {\"vocab_size\": 20}, "
+    AMBIGUOUS("settings of many parts", "{" PART("a") PART("b") PART("c") PART("d") PART("e") PART("f") PART("g")
+                                            PART("h") PART("i") "\"hidden_size\": 8}"),
+    {"settings without a type", "{\"model_type\": \"owl\", \"a\": {" SIZES "}}", .prefix = "a.",
+     .tensors = {{"a." LLAMA_ROWS}}, .status = MODEL, .name = "config.a", .says = "`model`"},
     /* Heads that may not be tied */
     UNTIED("a head without a flag", LLAMA(CAUSAL ", " SIZES)),
     UNTIED("an untied head", LLAMA(CAUSAL ", " SIZES ", \"tie_word_embeddings\": false")),
@@ -337,6 +422,7 @@ START_TEST(errors_of_checkpoints)
     inlay_file_layer_options options = inlay_file_layer_options_default();
     options.model = bad->model;
     options.part = bad->part;
+    options.prefix = bad->prefix;
     inlay_file_layer *layer = (inlay_file_layer *)&options;
     inlay_file_error error = {0};
     inlay_file_status status = inlay_file_layer_create(file, &options, &layer, &error);
@@ -369,7 +455,12 @@ START_TEST(errors_of_arguments)
     EXPECT_ARGUMENT(file, &options, NULL);
     options.size--;
     EXPECT_ARGUMENT(file, &options, &layer);
-    options.size++;
+    options.size = offsetof(inlay_file_layer_options, prefix);
+    options.prefix = "not read";
+    EXPECT(inlay_file_layer_create(file, &options, &layer, NULL) == INLAY_FILE_OK, "options without a prefix");
+    inlay_file_layer_destroy(layer);
+    options.prefix = NULL;
+    options.size = sizeof options;
     options.reserved = 1;
     EXPECT_ARGUMENT(file, &options, &layer);
     options.reserved = 0;
