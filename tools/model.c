@@ -4,6 +4,7 @@
  * texts are untrusted: they are only printed through escaped().
  */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -137,11 +138,11 @@ static void print_report(const char *heading, const char *report)
     }
 }
 
-static void print_layer(inlay_file *file)
+static void print_layer(inlay_file *file, const inlay_file_layer_options *options)
 {
     inlay_file_error error;
     inlay_file_layer *layer;
-    if (inlay_file_layer_create(file, NULL, &layer, &error) == INLAY_FILE_OK)
+    if (inlay_file_layer_create(file, options, &layer, &error) == INLAY_FILE_OK)
         print_report("layer", inlay_file_layer_report(layer));
     else
         printf("layer     none: %s\n", error.message);
@@ -155,7 +156,7 @@ static void print_layer(inlay_file *file)
 
 /* ---- The command ------------------------------------------------------------------------------------------------- */
 
-static const char usage[] = "Usage: inlay model FILE|DIR\n"
+static const char usage[] = "Usage: inlay model [--prefix TEXT] FILE|DIR\n"
                             "\n"
                             "Checks a model file and prints its tensors, its metadata, and the input layer\n"
                             "that inlay finds, or why there is none. FILE is a .safetensors, .gguf or .npy\n"
@@ -164,19 +165,24 @@ static const char usage[] = "Usage: inlay model FILE|DIR\n"
                             "truncated.\n"
                             "\n";
 
-static const struct option_rule rules[] = {{.name = NULL}};
+static const struct option_rule rules[] = {
+    {"prefix", "TEXT", OPTION_TEXT, offsetof(inlay_file_layer_options, prefix),
+     .help = "first part of the names of the layer's tensors, such as llm. (default: the usual names)"},
+    {.name = NULL},
+};
 
 int command_model(int argc, char **argv)
 {
     static struct model model;
     const char *path = NULL;
+    inlay_file_layer_options options = inlay_file_layer_options_default();
     struct command_line line = {.usage = usage, .rules = rules, .operand = &path};
-    TRY(options_parse(&line, argc, argv, NULL));
+    TRY(options_parse(&line, argc, argv, &options));
     if (path == NULL)
         return misused("FILE is missing: the model to print");
     TRY(model_open(path, &model));
     print_tensors(model.file);
     print_values(model.file);
-    print_layer(model.file);
+    print_layer(model.file, &options);
     return DONE;
 }

@@ -40,7 +40,7 @@ LINES = [
     (("convert", "a", "b"), []),
     (("convert", "--type", "i8", ""), ["*"]),
     (("convert", "a", "--zer"), ["--zeros"]),
-    (("model", "a", ""), ["--help"]),
+    (("model", "a", ""), ["--prefix", "--help"]),
 ]
 
 

@@ -206,6 +206,12 @@ def test_layers(directory):
         out = os.path.join(directory, "x.png")
         check_error(run("embed", "--model", pooled, "--ids", "5", "--plot", out), 1, "no picture", "a single row per sequence")
         check(run(*base, "1 2", "--plot", out).returncode == 0 and png_size(read(out))[0] > 100, "a picture of a layer")
+    two = model(directory, "two", {"a.wte.weight": places, "a.wpe.weight": places, "b.wte.weight": tokens, "b.wpe.weight": places},
+                {"model_type": "gpt2"})
+    check_error(run("embed", "--model", two, "--ids", "8 0 4"), 1, "two prefixes", '"a." (wte.weight), "b." (wte.weight)')
+    check(run("embed", "--model", two, "--prefix", "b.", "--ids", "8 0 4").stdout == text, "a prefix")
+    check(lines_of(two)[-1].startswith("layer     none: "), "which of two prefixes")
+    check("  prefix: b. (options)" in lines_of("--prefix", "b.", two), "the report of a prefix")
     unknown = model(directory, "owl", {"x": tokens}, {"model_type": "owl"})
     check_error(run("embed", "--model", unknown, "--ids", "1"), 1, "an unknown model", "owl")
     check(lines_of(unknown)[-1].startswith("layer     none: "), "why there is no layer")

@@ -126,7 +126,7 @@ static int take_model_layer(struct embedding *e)
 {
     const struct tokens *tokens = &e->tokens;
     struct embed_options *options = &e->options;
-    TRY(model_layer_open(options->model, &e->model));
+    TRY(model_layer_open(options->model, options->prefix, &e->model));
     e->layer = e->model.layer;
     e->spec = e->model.spec;
     if (!options->has_start)

@@ -30,7 +30,8 @@ struct embed_options {
     int64_t length;
     bool print_vocab;
 
-    const char *model; /**< null: no model file */
+    const char *model;  /**< null: no model file */
+    const char *prefix; /**< of the names of its layer's tensors; null: the usual names */
     enum table_kind table;
     const char *table_name;        /**< argument of --table: a file, or a tensor of the model */
     inlay_element_type table_type; /**< element type of a file; 0: as in the file */

@@ -29,12 +29,14 @@ int model_open(const char *path, struct model *model)
     return DONE;
 }
 
-int model_layer_open(const char *path, struct model *model)
+int model_layer_open(const char *path, const char *prefix, struct model *model)
 {
     inlay_file_error error;
     inlay_file_layer *layer;
+    inlay_file_layer_options options = inlay_file_layer_options_default();
+    options.prefix = prefix;
     TRY(model_open(path, model));
-    if (inlay_file_layer_create(model->file, NULL, &layer, &error) != INLAY_FILE_OK)
+    if (inlay_file_layer_create(model->file, &options, &layer, &error) != INLAY_FILE_OK)
         return failed("%s", error.message);
     model->layer = inlay_file_layer_get(layer);
     model->spec = inlay_file_layer_spec(layer);

@@ -26,8 +26,8 @@ struct model {
 /** Opens a model. It stays open until the process ends. */
 int model_open(const char *path, struct model *model);
 
-/** Opens a model and makes its input layer. */
-int model_layer_open(const char *path, struct model *model);
+/** Opens a model and makes its input layer. `prefix` is that of the layer's tensors; null: the usual names. */
+int model_layer_open(const char *path, const char *prefix, struct model *model);
 
 /** Opens a model and finds the hashed n-grams of a layer; -1: the only layer with any. */
 int model_ngram_open(const char *path, int64_t layer, struct model *model);
