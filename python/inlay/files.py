@@ -53,16 +53,19 @@ class File(_core.File):
         part: Optional[str] = None,
         dtype: Any = "float32",
         *,
+        prefix: Optional[str] = None,
         threads: Optional[int] = None,
     ) -> _core.Layer:
         """Makes the input layer of the model from its configuration and the names of its tensors.
 
         model is the family ("bert", "gpt2", "gemma", ...), required if the files don't name it. part "decoder" selects
-        the decoder of BART, T5 and others, "per_layer" the per-layer embedding of Gemma 3n. layer.start is the model's
-        first position, the default start of calls. layer.report describes the result. layer.complete is False if the
-        model has, or may have, more steps before its first block; layer.remaining_ops lists them.
+        the decoder of BART, T5 and others, "per_layer" the per-layer embedding of Gemma 3n. prefix is the
+        first part of the names of the layer's tensors ("llm."), required if they don't have their usual names. The
+        error then lists candidates. layer.start is the model's first position, the default start of calls.
+        layer.report describes the result. layer.complete is False if the model has, or may have, more steps before its
+        first block; layer.remaining_ops lists them.
         """
-        return self._layer(model, part, dtype, threads)
+        return self._layer(model, part, prefix, dtype, threads)
 
     def ngram(self, layer: int = -1) -> NGram:
         """Makes the hashed n-gram embedding of the model, or of one of its layers, with its tables.

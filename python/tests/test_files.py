@@ -480,6 +480,27 @@ def test_layers_start_where_the_checkpoint_does(rng, tmp_path):
     assert inlay.Layer(words).start == 0 and inlay.Layer(words).report is None
 
 
+def test_prefixes_of_layers(gpt2, tmp_path):
+    rows, dim = gpt2["wte.weight"].shape
+    twice = {f"{side}.{name}": table + (side == "b") for name, table in gpt2.items() for side in "ab"}
+    write(tmp_path / "model.safetensors", safetensors(twice))
+    config = {"model_type": "gpt2", "n_embd": dim, "vocab_size": rows}
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="ascii")
+    file = inlay.open(tmp_path)
+    with pytest.raises(inlay.FileError, match=r'pass that as `prefix`: "a\." \(wte.weight\), "b\." \(wte.weight\)$'):
+        file.layer()
+    layer = file.layer(prefix="b.")
+    assert layer.complete and "prefix: b. (options)\n" in layer.report
+    assert_array_equal(layer([5, 9]), twice["b.wte.weight"][[5, 9]] + twice["b.wpe.weight"][:2])
+    with pytest.raises(inlay.FileError, match="c.wte.weight: the token table of a gpt2 model is missing"):
+        file.layer(prefix="c.")
+    for prefix, kind in (("", inlay.FileError), ("a" * 128, inlay.FileError), ("a\0", ValueError), (1, TypeError)):
+        with pytest.raises(kind):
+            file.layer(prefix=prefix)
+    with pytest.raises(inlay.FileError, match=r"\?\?wte.weight: the token table"):
+        file.layer(prefix="\xe9")
+
+
 def test_layers_of_files_are_layers(path, gpt2, threads):
     file = inlay.open(path)
     layer = file.layer("gpt2", dtype="float16", threads=2)

@@ -240,17 +240,17 @@ static PyObject *list_names(PyObject *self, PyObject *of_tensors)
 
 /* ---- Layers and n-grams ----------------------------------------------------------------------------------------- */
 
-/* _layer(model, part, dtype, threads): returns the model's input layer. */
+/* _layer(model, part, prefix, dtype, threads): returns the model's input layer. */
 static PyObject *get_layer(PyObject *self, PyObject *args)
 {
-    const char *model, *part;
+    inlay_file_layer_options options = inlay_file_layer_options_default();
     PyObject *dtype, *threads;
-    if (!PyArg_ParseTuple(args, "zzOO", &model, &part, &dtype, &threads))
+    if (!PyArg_ParseTuple(args, "zzzOO", &options.model, &options.part, &options.prefix, &dtype, &threads))
         return NULL;
     struct open_file *file = use(self);
     if (file == NULL)
         return NULL;
-    PyObject *layer = layer_of_file(file, model, part, dtype, threads);
+    PyObject *layer = layer_of_file(file, &options, dtype, threads);
     owner_release(&file->owner);
     return layer;
 }

@@ -127,16 +127,13 @@ static int make_of_file(struct layer *layer, const inlay_file_layer_options *opt
     return -1;
 }
 
-PyObject *layer_of_file(struct open_file *file, const char *model, const char *part, PyObject *dtype, PyObject *threads)
+PyObject *layer_of_file(struct open_file *file, inlay_file_layer_options *options, PyObject *dtype, PyObject *threads)
 {
-    inlay_file_layer_options options = inlay_file_layer_options_default();
     const enum dtype out = dtype_of_argument(dtype);
     size_t count = 0;
     if (out == DTYPE_UNKNOWN || option_threads(threads, "threads", &count) < 0)
         return NULL;
-    options.model = model;
-    options.part = part;
-    options.out_type = dtype_infos[out].element;
+    options->out_type = dtype_infos[out].element;
     PyObject *self = PyType_GenericAlloc(layer_type, 0); /* zeroed */
     if (self == NULL)
         return NULL;
@@ -145,7 +142,7 @@ PyObject *layer_of_file(struct open_file *file, const char *model, const char *p
     layer->call = layer_call;
     layer->file = file;
     layer->facts.threads = count;
-    if (make_of_file(layer, &options) == 0)
+    if (make_of_file(layer, options) == 0)
         layer->tokens = table_of_rows(file, inlay_file_layer_spec(layer->of_file)->tokens);
     if (layer->tokens == NULL) {
         Py_DECREF(self);

@@ -7,10 +7,9 @@
 #include "abi.h"
 #include "files/open_file.h"
 
-/* Makes the input layer of the model in a file. If model or part is null, the file decides. Returns null with an
+/* Makes the input layer of the model in a file, with the type of the outputs set in the options. Returns null with an
    exception set on failure. */
-PyObject *layer_of_file(struct open_file *file, const char *model, const char *part, PyObject *dtype,
-                        PyObject *threads);
+PyObject *layer_of_file(struct open_file *file, inlay_file_layer_options *options, PyObject *dtype, PyObject *threads);
 
 /* Adds the type to the module. Returns -1 with an exception set on failure. */
 int layer_init(PyObject *module);
