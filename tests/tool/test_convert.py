@@ -182,6 +182,9 @@ def test_parts(directory):
                 "--table 'shard_*.weight' names several tensors")
     check_error(run("convert", path, "--type", "float32", "--out", out), 1, "several tables",
                 "parts.safetensors' has more than one tensor that can be a table: choose one with --table")
+    none = write(os.path.join(directory, "none.safetensors"), safetensors({"bias": ("F32", (32,), packed(rows[:1]))}))
+    check_error(run("convert", none, "--type", "float32", "--out", out), 1, "no table",
+                "none.safetensors' has no table: none of its tensors has rows and columns")
     check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "nosuch\x1b[31m"), 1, "no such tensor",
                 "nosuch")
     check_error(run("convert", path, "--type", "float32", "--out", out, "--table", "x", "--dim", "3"), 2, "--dim of a model",

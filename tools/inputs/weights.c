@@ -200,10 +200,11 @@ static int find_table(const char *path, inlay_file *file, const char **name)
             *name = tensor->name;
         found += is_table;
     }
-    return found < 2 && *name != NULL
-               ? DONE
-               : failed("%s has %s that can be a table: choose one with --table (inlay model lists them)", shown(path),
-                        found == 0 ? "no tensor" : "more than one tensor");
+    if (found > 1)
+        return failed("%s has more than one tensor that can be a table: choose one with --table (inlay model lists "
+                      "them)",
+                      shown(path));
+    return *name != NULL ? DONE : failed("%s has no table: none of its tensors has rows and columns", shown(path));
 }
 
 int weights_map(const char *path, const char **name, size_t dim, struct weights *weights)
