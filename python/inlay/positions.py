@@ -364,7 +364,7 @@ def _pair_axes(axes: Optional[int], pair_axes: Optional[Sequence[int]]) -> tuple
     used = max(numbers_given, default=0) + 1
     axes = used if axes is None else operator.index(axes)
     if not used <= axes <= _MAX_AXES:
-        raise ValueError(f"axes is {axes}, not in [{used}, {_MAX_AXES}], from the largest of pair_axes on")
+        raise ValueError(f"axes is {axes}, not in [{used}, {_MAX_AXES}]: pair_axes uses axis {used - 1}")
     return axes, bytes(numbers_given)
 
 

@@ -403,7 +403,7 @@ def test_errors(way, arrays, named, error, text):
         ((8,), {"pair_axes": [0, 1, 2, 4]}, ValueError, "pair_axes[3] is 4, not in [0, 4)"),
         ((8,), {"pair_axes": [0, -1, 2, 1]}, ValueError, "pair_axes[1] is -1, not in [0, 4)"),
         ((8,), {"pair_axes": [0, 0.5, 2, 1]}, TypeError, ""),
-        ((8,), {"pair_axes": [0, 0, 2, 1], "axes": 2}, ValueError, "axes is 2, not in [3, 4], from the largest of"),
+        ((8,), {"pair_axes": [0, 0, 2, 1], "axes": 2}, ValueError, "axes is 2, not in [3, 4]: pair_axes uses axis 2"),
         ((8,), {"pair_axes": [0, 0, 0, 1], "axes": 5}, ValueError, "axes is 5, not in [2, 4]"),
         ((8,), {"axes": 3}, ValueError, "axes is 3, but pair_axes is None: give the axis of each pair"),
         ((8, 1e4, {"rope_type": "linear"}), {}, ValueError, "rope_type linear needs factor"),
