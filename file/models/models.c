@@ -303,6 +303,15 @@ static const struct inlay_model models[] = {
      LANGUAGE_MODEL_OR_GGUF, .unrelated = "token_embd_norm.weight"},
     {"wavtokenizer", .types = LIST(NULL), .architectures = LIST("wavtokenizer-dec"), .names = NAMES({GGUF_TOKENS}),
      .remaining_ops = STEPS({"convolution", NULL, INLAY_MODEL_END})},
+    {"tipsv2", .types = LIST("tipsv2_text_model"), .prefixes = LIST("text_encoder.", ""),
+     .names = NAMES({.tokens = "token_embedding.weight"}), .recipe = INLAY_RECIPE_FAIRSEQ,
+     SCALE_IF("scale_sqrt_depth", 1)},
+    {"videoprism", .types = LIST("videoprism_text_model"), .prefixes = LIST("text_model.", ""),
+     .names = NAMES({.tokens = "embeddings.token_embedding.weight", .positions = "embeddings.position_embedding"}),
+     SCALE_IF(NULL, 1), .remaining_ops = STEPS({"last token", "embeddings.cls_emb", INLAY_MODEL_END})},
+    {"kosmos-2.5", .types = LIST("kosmos_2_5_text_model"), .prefixes = LIST("text_model.model.", "model.", ""),
+     .names = NAMES({.tokens = "embed_tokens.weight"}), .dim = "embed_dim", SCALE_IF("scale_embedding", 1),
+     .remaining_ops = STEPS({"positions", NULL, INLAY_MODEL_END}, {"segments", "segment_emb.weight", INLAY_MODEL_END})},
     {"recurrent_gemma", LANGUAGE_MODEL, .remaining_ops = STEPS({"scale", NULL, INLAY_MODEL_END})},
     {"cpmant", .names = NAMES({.tokens = "input_embedding.weight"}),
      .remaining_ops =
@@ -343,26 +352,36 @@ static const struct inlay_model models[] = {
 enum { MODELS = sizeof models / sizeof *models };
 
 /* Types of multimodal models that embed ids as their text model does alone. */
-static const struct inlay_model wholes = {
-    .types =
-        LIST("aimv2", "align", "altclip", "aria", "audioflamingo3", "aya_vision", "blip", "blip-2", "bridgetower",
-             "chinese_clip", "clap", "clip", "clipseg", "cohere2_vision", "cosmos3_edge", "cosmos3_omni", "deepseek_vl",
-             "deepseek_vl_hybrid", "embedding_gemma2", "exaone4_5", "flava", "fuyu", "gemma4_unified", "glm5_next",
-             "glm_ocr", "glmasr", "got_ocr2", "granite_docling", "granite_speech", "granite_speech_plus", "groupvit",
-             "hy_v4_vl", "hyperclovax_vision_v2", "idefics2", "idefics3", "inkling_mm_model", "instructblip",
-             "instructblipvideo", "internvl", "kimi_k25", "lfm2_vl", "lfm3_vl", "lighton_ocr", "llava", "llava_next",
-             "llava_next_video", "llava_onevision", "metaclip_2", "minicpm_ocr", "minicpmv4_6", "minicpmv4_7",
-             "minimax_m3_vl", "mistral_large4", "modernvbert", "moss_transcribe_diarize", "muse_glimmer",
-             "musicflamingo", "omniasr", "ovis2", "owlv2", "owlvit", "paligemma", "pe_audio", "qianfan_ocr",
-             "qwen2_audio", "qwen3_asr", "siglip", "siglip2", "smolvlm", "ultravbert", "video_llama_3", "video_llava",
-             "vipllava", "vision-text-dual-encoder", "voxtral", "xclip")};
+static const char *const *const wholes = LIST(
+    "aimv2", "align", "altclip", "aria", "audioflamingo3", "aya_vision", "blip", "blip-2", "bridgetower",
+    "chinese_clip", "clap", "clip", "clipseg", "cohere2_vision", "colmodernvbert", "colpali", "colqwen2",
+    "cosmos3_edge", "cosmos3_omni", "deepseek_vl", "deepseek_vl_hybrid", "embedding_gemma2", "exaone4_5", "flava",
+    "florence2", "fuyu", "gemma4_unified", "glm5_next", "glm_ocr", "glmasr", "got_ocr2", "granite_docling",
+    "granite_speech", "granite_speech_plus", "groupvit", "hy_v4_vl", "hyperclovax_vision_v2", "idefics2", "idefics3",
+    "inkling_mm_model", "instructblip", "instructblipvideo", "internvl", "kimi_k25", "kosmos-2.5", "lfm2_vl", "lfm3_vl",
+    "lighton_ocr", "llava", "llava_next", "llava_next_video", "llava_onevision", "metaclip_2", "minicpm_ocr",
+    "minicpmv4_6", "minicpmv4_7", "minimax_m3_vl", "mistral_large4", "modernvbert", "moss_transcribe_diarize",
+    "muse_glimmer", "musicflamingo", "omniasr", "ovis2", "owlv2", "owlvit", "paligemma", "pe_audio", "qianfan_ocr",
+    "qwen2_audio", "qwen3_asr", "shieldgemma2", "siglip", "siglip2", "smolvlm", "tipsv2", "ultravbert", "video_llama_3",
+    "video_llava", "videoprism", "vipllava", "vision-text-dual-encoder", "voxtral", "xclip");
 
-/* Types of multimodal models that put a prefix before those of their text model. */
-static const struct inlay_model renamed[] = {
+/* Types of multimodal models that put a prefix before those of their text model: the prefixes to try in order, and the
+   object of config.json that has the text model's settings or their text_config. */
+static const struct {
+    const char *const *types, *const *prefixes;
+    const char *object; /* null: config.json itself */
+} renamed[] = {
     {.types = LIST("granite_docling", "idefics2", "idefics3", "modernvbert", "smolvlm", "ultravbert"),
      .prefixes = LIST("model.text_model.", "text_model.")},
-    {.types = LIST("align", "altclip", "blip", "bridgetower", "chinese_clip", "clap", "pe_audio",
-                   "vision-text-dual-encoder"),
+    /* The encoder embeds questions, and models of captions have only a decoder. */
+    {.types = LIST("blip"), .prefixes = LIST("text_model.", "text_encoder.", "text_decoder.")},
+    {.types = LIST("colmodernvbert"), .prefixes = LIST("vlm.text_model."), .object = ".vlm_config"},
+    {.types = LIST("colpali", "colqwen2"), .prefixes = LIST("vlm."), .object = ".vlm_config"},
+    {.types = LIST("florence2"), .prefixes = LIST("language_model.", "model.language_model.")},
+    {.types = LIST("grounding-dino", "mm-grounding-dino"), .prefixes = LIST("text_backbone.", "model.text_backbone.")},
+    {.types = LIST("pi0"), .prefixes = LIST("vlm.", "paligemma_with_expert.paligemma.model."), .object = ".vlm_config"},
+    {.types = LIST("shieldgemma2"), .prefixes = LIST("model.model.")},
+    {.types = LIST("align", "altclip", "bridgetower", "chinese_clip", "clap", "pe_audio", "vision-text-dual-encoder"),
      .prefixes = LIST("text_model.")},
     {.types = LIST("flava"), .prefixes = LIST("text_model.", "flava.text_model.")},
     {.types = LIST("owlvit"), .prefixes = LIST("", "owlvit.")},
@@ -384,26 +403,43 @@ static bool same(const char *one, const char *other)
     return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
 }
 
+static bool is_in(const char *const *list, const char *text)
+{
+    while (*list != NULL && strcmp(text, *list) != 0)
+        list++;
+    return *list != NULL;
+}
+
 /* Returns true if a family has that name in config.json or in GGUF files. */
 static bool is_called(const struct inlay_model *model, const char *text, bool is_gguf)
 {
-    const char *const *name = is_gguf ? model->architectures : model->types;
-    if (name == NULL)
-        return !is_gguf && strcmp(text, model->name) == 0;
-    while (*name != NULL && strcmp(text, *name) != 0)
-        name++;
-    return *name != NULL;
+    const char *const *names = is_gguf ? model->architectures : model->types;
+    return names != NULL ? is_in(names, text) : !is_gguf && strcmp(text, model->name) == 0;
 }
 
-/* Returns the prefixes that precede those of the family in a type of multimodal models, or null. */
-static const char *const *first_prefixes(const inlay_file *file)
+/* Returns true if an object of config.json is a model that embeds ids as its text model does alone, or a text model. */
+static bool is_known_object(const struct inlay_found_model *found, const char *object)
 {
-    const inlay_file_value *type = inlay_file_find_value(file, "config.model_type");
+    char key[64];
+    snprintf(key, sizeof key, "config%s.model_type", object);
+    const inlay_file_value *type = inlay_file_find_value(found->settings.file, key);
+    return type != NULL && type->kind == INLAY_FILE_VALUE_STRING &&
+           (is_in(wholes, type->text) || inlay_model_of_type(type->text, found->part) != NULL);
+}
+
+/* Finds the place of settings, and unless the caller chose the family, the prefixes before those of the family. */
+static void find_renamed(struct inlay_found_model *found)
+{
+    const inlay_file_value *type = inlay_file_find_value(found->settings.file, "config.model_type");
     const bool is_text = type != NULL && type->kind == INLAY_FILE_VALUE_STRING;
+    const char *object = NULL;
     for (size_t i = 0; is_text && i < sizeof renamed / sizeof *renamed; i++)
-        if (is_called(&renamed[i], type->text, false))
-            return renamed[i].prefixes;
-    return NULL;
+        if (is_in(renamed[i].types, type->text)) {
+            found->first = found->model == NULL ? renamed[i].prefixes : NULL;
+            object = renamed[i].object;
+        }
+    found->is_other_object = object != NULL && !is_known_object(found, object);
+    inlay_settings_enter(&found->settings, object);
 }
 
 /* Returns true if a family has the given part. */
@@ -447,13 +483,6 @@ static void note_family(struct inlay_found_model *found, const struct inlay_mode
         found->settings.type = stated->text;
 }
 
-/* Returns true if a model that embeds ids as its text model does alone has its settings in a text_config. */
-static bool is_known_whole(const struct inlay_found_model *found, const inlay_file_value *whole)
-{
-    return whole != NULL && is_called(&wholes, whole->text, false) &&
-           strcmp(found->settings.config, "config.text_config") == 0;
-}
-
 /* Finds the family that config.json or the metadata of GGUF name, in that order. *stated is the value that names one,
    or stays null; then, and if the family is unknown, found->model is not changed. */
 static bool find_detected(struct inlay_found_model *found, const inlay_file_value **stated)
@@ -482,7 +511,8 @@ static bool find_detected(struct inlay_found_model *found, const inlay_file_valu
         const bool is_outer = k == WHOLE && found->is_prefix_given && values[NESTED] != NULL;
         const struct inlay_model *model = is_outer ? NULL : family_of_type(value->text, found->part, k == GGUF);
         if (model != NULL) {
-            found->is_part = found->model == NULL && k == NESTED && !is_known_whole(found, whole);
+            found->is_part = found->model == NULL && k == NESTED &&
+                             (found->is_other_object || whole == NULL || !is_in(wholes, whole->text));
             note_family(found, model, value, k == GGUF);
             return true;
         }
@@ -545,12 +575,12 @@ bool inlay_model_find(inlay_file *file, const inlay_file_layer_options *options,
     *found = (struct inlay_found_model){.model = name != NULL ? inlay_model_from_name(name, options->part) : NULL,
                                         .detected_by = name != NULL ? "options" : "names of tensors",
                                         .part = options->part,
-                                        .first = name != NULL ? NULL : first_prefixes(file),
                                         .whole = "",
                                         .settings = inlay_settings_of(file, error)};
     if (name != NULL && found->model == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no model family has this name%s",
                                options->part != NULL ? " and this part" : "");
+    find_renamed(found);
     return inlay_model_set_prefix(found, options->prefix) &&
            (!found->is_prefix_given || inlay_model_choose_settings(found)) && find_detected(found, &stated) &&
            find_names(found, stated) && (!found->is_prefix_given || inlay_model_check_prefix(found));

@@ -87,6 +87,7 @@ struct inlay_found_model {
     const char *outer;                     /**< [outer_size], the first part of all names of the layer's tensors */
     int outer_size;
     bool is_prefix_given;          /**< `outer` is the caller's; otherwise all names of the file share it */
+    bool is_other_object;          /**< settings are in an object of config.json that the type does not account for */
     const char *const *first;      /**< prefixes that follow it in a multimodal type, ended by null; null: none */
     const char *whole;             /**< the one of these that the file has; or empty */
     const char *prefix;            /**< of the names of tensors; a star is replaced by the family's name */

@@ -17,20 +17,6 @@ struct objects {
     size_t count;
 };
 
-/* Returns the key of an object [size] of config.json, null-terminated; null if there is none. */
-static const char *find_object(const struct inlay_catalog *catalog, const char *key, size_t size, const char *last)
-{
-    static const char top[] = "config";
-    if (size == sizeof top - 1 && *last == '\0')
-        return top;
-    for (size_t i = 0; i < catalog->odd_count; i++) {
-        const inlay_file_value *odd = &catalog->values[catalog->value_count + i];
-        if (odd->integer == 0 && strncmp(odd->key, key, size) == 0 && strcmp(odd->key + size, last) == 0)
-            return odd->key;
-    }
-    return NULL;
-}
-
 /* Returns the size of the object's key if a setting says that the object describes a model with tokens; else 0. */
 static size_t object_size(const struct inlay_found_model *found, const inlay_file_value *value)
 {
@@ -42,10 +28,12 @@ static size_t object_size(const struct inlay_found_model *found, const inlay_fil
 }
 
 /* Adds an object, or its text_config if it has one, as transformers reads it. Returns false if there is no room. */
-static bool add_object(const struct inlay_catalog *catalog, const char *key, size_t size, struct objects *objects)
+static bool add_object(const inlay_file *file, const char *key, size_t size, struct objects *objects)
 {
-    const char *text_config = find_object(catalog, key, size, ".text_config");
-    const char *object = text_config != NULL ? text_config : find_object(catalog, key, size, "");
+    static const char top[] = "config";
+    const char *object = inlay_settings_object(file, key, size, ".text_config");
+    if (object == NULL)
+        object = size == sizeof top - 1 ? top : inlay_settings_object(file, key, size, "");
     for (size_t i = 0; i < objects->count; i++)
         if (object == objects->keys[i])
             return true;
@@ -115,7 +103,7 @@ bool inlay_model_choose_settings(struct inlay_found_model *found)
     const char *chosen = NULL;
     for (size_t i = 0; i < catalog->value_count; i++) {
         const size_t size = object_size(found, &catalog->values[i]);
-        if (size > 0 && !add_object(catalog, catalog->values[i].key, size, &objects))
+        if (size > 0 && !add_object(found->settings.file, catalog->values[i].key, size, &objects))
             return fail_objects(found, &objects);
     }
     for (size_t i = 0; i < objects.count; i++) {
@@ -128,8 +116,10 @@ bool inlay_model_choose_settings(struct inlay_found_model *found)
         return true;
     if (counts[SAME_TABLE] != 1 || counts[MAYBE_TABLE] > 0)
         return fail_objects(found, &objects);
+    const bool is_usual = strcmp(found->settings.config, chosen) == 0;
+    found->is_other_object = found->is_other_object || !is_usual;
     found->settings.config = chosen;
-    if (found->model != NULL || strcmp(chosen, "config") == 0 || strcmp(chosen, "config.text_config") == 0 ||
+    if (found->model != NULL || is_usual || strcmp(chosen, "config") == 0 ||
         inlay_settings_value(&found->settings, "model_type", NULL) != NULL)
         return true;
     return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, chosen,

@@ -458,6 +458,7 @@ inlay_file_status inlay_file_ngram_create(inlay_file *file, int64_t model_layer,
         return INLAY_FILE_ERROR_ARGUMENT;
     }
     builder.settings = inlay_settings_of(file, builder.error);
+    inlay_settings_enter(&builder.settings, NULL);
     if (!build(&builder, model_layer)) {
         inlay_file_ngram_destroy(builder.ngram);
         return builder.error->status;

@@ -42,12 +42,29 @@ struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *erro
 {
     const inlay_file_value *value = inlay_file_find_value(file, "general.architecture");
     bool is_text = value != NULL && value->kind == INLAY_FILE_VALUE_STRING;
-    const inlay_file_value *text_config = odd_value_of(file, "config", "text_config");
-    const bool has_text_config = text_config != NULL && text_config->integer == 0;
-    return (struct inlay_settings){.file = file,
-                                   .config = has_text_config ? text_config->key : "config",
-                                   .architecture = is_text ? value->text : NULL,
-                                   .error = error};
+    return (struct inlay_settings){
+        .file = file, .config = "config", .architecture = is_text ? value->text : NULL, .error = error};
+}
+
+const char *inlay_settings_object(const inlay_file *file, const char *key, size_t size, const char *last)
+{
+    const struct inlay_catalog *catalog = &file->catalog;
+    for (size_t i = 0; i < catalog->odd_count; i++) {
+        const inlay_file_value *odd = &catalog->values[catalog->value_count + i];
+        if (odd->integer == 0 && strncmp(odd->key, key, size) == 0 && strcmp(odd->key + size, last) == 0)
+            return odd->key;
+    }
+    return NULL;
+}
+
+void inlay_settings_enter(struct inlay_settings *settings, const char *object)
+{
+    const char *const objects[] = {object != NULL ? object : "", ".text_config"};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+        const char *inner =
+            inlay_settings_object(settings->file, settings->config, strlen(settings->config), objects[i]);
+        settings->config = inner != NULL ? inner : settings->config;
+    }
 }
 
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,

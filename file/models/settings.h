@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Settings of a model: from config.json, else from GGUF metadata, where keys start with the architecture. If
- * config.json has a text_config, only that is read, as in transformers. A value of the wrong type, or null, is an
+ * an object has a text_config, only that is read, as in transformers. A value of the wrong type, or null, is an
  * error. A missing key has the default of the model's type, or of its architecture in llama.cpp.
  */
 #pragma once
@@ -11,7 +11,7 @@
 /** The sources of settings, and the error to write. */
 struct inlay_settings {
     inlay_file *file;
-    const char *config;       /**< "config.text_config" if config.json has one, else "config" */
+    const char *config;       /**< key of the object of config.json: "config", "config.text_config" */
     const char *architecture; /**< general.architecture; null: not a GGUF file */
     const char *type;         /**< the model_type of config.json if the family includes it, else null */
     inlay_file_error *error;
@@ -46,8 +46,15 @@ struct inlay_setting {
     const char *key;
 };
 
-/** Returns the settings of a file. */
+/** Returns the settings of a file, with all of config.json. */
 struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *error);
+
+/** Returns the key of the object of config.json whose key is `key` [size] and `last`; null if there is none. */
+const char *inlay_settings_object(const inlay_file *file, const char *key, size_t size, const char *last);
+
+/** Restricts settings to an object, ".vlm_config" or null, and then to its text_config. Objects that are missing are
+    skipped. */
+void inlay_settings_enter(struct inlay_settings *settings, const char *object);
 
 /** Returns the value of a key of config.json, else of a key of GGUF; null if neither exists. Keys may be null. */
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,

@@ -75,7 +75,7 @@ MAPPINGS = (
     modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING,
     modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING,
 )
-# Parts of models that have no automatic class: the module of transformers.models and the class.
+# Models and parts of models without a class in MAPPINGS: the module of transformers.models and the class.
 CLASSES = {
     "aimv2_text_model": ("aimv2", "Aimv2TextModel"),
     "align_text_model": ("align", "AlignTextModel"),
@@ -85,14 +85,20 @@ CLASSES = {
     "chinese_clip_text_model": ("chinese_clip", "ChineseCLIPTextModel"),
     "clap_text_model": ("clap", "ClapTextModel"),
     "clipseg_text_model": ("clipseg", "CLIPSegTextModel"),
+    "colmodernvbert": ("colmodernvbert", "ColModernVBertForRetrieval"),
+    "colpali": ("colpali", "ColPaliForRetrieval"),
+    "colqwen2": ("colqwen2", "ColQwen2ForRetrieval"),
     "flava_text_model": ("flava", "FlavaTextModel"),
     "groupvit_text_model": ("groupvit", "GroupViTTextModel"),
+    "kosmos_2_5_text_model": ("kosmos2_5", "Kosmos2_5TextModel"),
     "layoutlmv2": ("layoutlmv2", "LayoutLMv2Embeddings"),  # whose model needs detectron2
     "metaclip_2_text_model": ("metaclip_2", "MetaClip2TextModel"),
     "owlv2_text_model": ("owlv2", "Owlv2TextModel"),
     "owlvit_text_model": ("owlvit", "OwlViTTextModel"),
+    "shieldgemma2": ("shieldgemma2", "ShieldGemma2ForImageClassification"),
     "siglip2_text_model": ("siglip2", "Siglip2TextModel"),
     "siglip_text_model": ("siglip", "SiglipTextModel"),
+    "videoprism_text_model": ("videoprism", "VideoPrismTextModel"),
     "voxtral_realtime_text": ("voxtral_realtime", "VoxtralRealtimeTextModel"),
     "xclip_text_model": ("x_clip", "XCLIPTextModel"),
 }
@@ -318,7 +324,8 @@ def first_float(arguments, named, shape):
     first = [named[key] for key in ("hidden_states", "inputs", "x") if key in named]
     for value in (*arguments, *first, *named.values()):
         if isinstance(value, torch.Tensor) and value.is_floating_point() and value.dim() > 2:
-            for vectors in (value, value.transpose(0, 1), value.transpose(1, 2)):
+            # VideoPrism appends a token.
+            for vectors in (value, value.transpose(0, 1), value.transpose(1, 2), value[:, :-1]):
                 if tuple(vectors.shape[:2]) == shape:
                     return vectors.detach().clone()
     return None
@@ -381,7 +388,8 @@ def sides_of(model, sequences=SEQUENCES, length=LENGTH):
     text = getattr(model, "text_model", getattr(model.base_model, "text_model", None))
     if text is None and "qformer_config" in model.config.to_dict():
         text = getattr(model, "language_model", None)
-    if text is not None and {"pixel_values", "input_features", "input_values"} & {*inspect.signature(model.forward).parameters}:
+    inputs = {"pixel_values", "pixel_values_videos", "input_features", "input_values"}
+    if text is not None and inputs & {*inspect.signature(model.forward).parameters}:
         return [(None, text, {})]
     if not getattr(model.config, "is_encoder_decoder", False):
         known = inspect.signature(model.forward).parameters
@@ -393,9 +401,11 @@ def sides_of(model, sequences=SEQUENCES, length=LENGTH):
     config = getattr(model.get_encoder(), "config", model.config)
     states = torch.zeros(sequences, length, config.hidden_size)
     masks = ("encoder_padding_mask", "decoder_padding_mask", "decoder_causal_mask")
-    known = inspect.signature(model.get_decoder().forward).parameters
+    decoder = model.get_decoder()
+    decoder = decoder.decoder if hasattr(decoder, "encoder") else decoder  # Florence-2 returns both
+    known = inspect.signature(decoder.forward).parameters
     needs = {"encoder_hidden_states": states, **{name: None for name in masks if name in known}}
-    return [(None, model.get_encoder(), {}), ("decoder", model.get_decoder(), needs)]
+    return [(None, model.get_encoder(), {}), ("decoder", decoder, needs)]
 
 
 # ---- Comparison
@@ -774,7 +784,7 @@ def listed():
 def listed_wholes():
     """Returns the types that models.c lists as embedding ids like their text models."""
     text = FAMILIES.read_text(encoding="utf-8")
-    return set(re.findall(r'"([^"]+)"', text[text.index("wholes = {") :].split("};")[0]))
+    return set(re.findall(r'"([^"]+)"', text[text.index("wholes = LIST(") :].split(";")[0]))
 
 
 def listed_tied():
