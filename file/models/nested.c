@@ -15,6 +15,7 @@ enum { MAX_OBJECTS = 8 };
 struct objects {
     const char *keys[MAX_OBJECTS]; /* "config.text_config" */
     size_t count;
+    size_t missing; /* keys with dots that look like those of objects */
 };
 
 /* Returns the size of the object's key if a setting says that the object describes a model with tokens; else 0. */
@@ -37,7 +38,9 @@ static bool add_object(const inlay_file *file, const char *key, size_t size, str
     for (size_t i = 0; i < objects->count; i++)
         if (object == objects->keys[i])
             return true;
-    if (object == NULL || objects->count == MAX_OBJECTS)
+    if (object == NULL)
+        return objects->missing++ < MAX_OBJECTS;
+    if (objects->count == MAX_OBJECTS)
         return false;
     objects->keys[objects->count++] = object;
     return true;

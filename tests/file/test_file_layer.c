@@ -453,6 +453,8 @@ static const struct family families[] = {
          "\"granite\", \"vocab_size\": 50, \"hidden_size\": 40, \"embedding_multiplier\": 12}}",
      .prefix = "llm.", .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}, .scale = 12,
      .says = "settings: config.llm_config\n", .remaining_ops = "unknown ;"},
+    {"keys with dots", "llama", .config = "{\"model_type\": \"llama\", \"a.vocab_size\": 3, \"vocab_size\": 50}",
+     .prefix = "a.", .pieces = {[TOKENS] = ROWS_OF("a.model.embed_tokens.weight", "F32")}},
     {"a talker", "gemma",
      .config =
          "{\"model_type\": \"idefics3\", \"a\": {\"vocab_size\": 50, \"text_config\": {\"model_type\": \"llama\", "
