@@ -155,17 +155,18 @@ static bool find_names_after(struct inlay_found_model *found, const char *const 
 
 bool inlay_model_find_names(struct inlay_found_model *found)
 {
-    /* A given prefix precedes the names, or else a prefix of the family. */
-    const char *const *first = found->is_prefix_given || found->first == NULL ? no_prefixes : found->first;
-    const bool is_all =
-        find_names_after(found, first, found->is_prefix_given ? no_prefixes : prefixes_of(found->model));
-    if (found->names != NULL || (first == no_prefixes && !found->is_prefix_given))
+    const char *const *first = found->first != NULL ? found->first : no_prefixes;
+    /* Other prefixes follow a given one only if no table has that alone. */
+    bool is_all = found->is_prefix_given && find_names_after(found, no_prefixes, no_prefixes);
+    if (!found->is_prefix_given || found->names == NULL)
+        is_all = find_names_after(found, first, prefixes_of(found->model));
+    if (found->names != NULL || first == no_prefixes)
         return is_all;
     /* A file without the names of its type, e.g. one from another program, may have the family's usual names. The other
        steps of the whole model are then unknown. */
-    const bool is_all_usual = find_names_after(found, no_prefixes, prefixes_of(found->model));
-    found->is_part = found->is_part || (found->names != NULL && !found->is_prefix_given);
-    return is_all_usual;
+    is_all = find_names_after(found, no_prefixes, prefixes_of(found->model));
+    found->is_part = found->is_part || found->names != NULL;
+    return is_all;
 }
 
 /* ---- Checks of a given prefix, and errors ----------------------------------------------------------------------- */

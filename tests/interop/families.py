@@ -541,11 +541,11 @@ def changed_configs(config, report):
                 yield f"{part}.{key}" if part else key, changed
 
 
-def outputs_of(model, folder):
+def outputs_of(model, folder, prefix=None):
     """Returns what inlay's layers of a checkpoint compute, and whether each is complete; None if inlay refuses."""
     try:
         with inlay.open(folder) as file:
-            layers = [file.layer(part=part) for part, _module, _needs in sides_of(model)]
+            layers = [file.layer(part=part, prefix=prefix) for part, _module, _needs in sides_of(model)]
             return [(layer.complete, layer(ids)) for layer in layers for _what, ids, _mask in batches()]
     except inlay.FileError:
         return None
@@ -609,8 +609,9 @@ def compare_keys(row, model, folder):
 
 
 def compare_names(model, folder, model_type):
-    """Compares the layers of a checkpoint with those under the names of wrappers. The token table under the name of the
-    head only must be the table that transformers loads, of a tied type, or an error."""
+    """Compares the layers of a checkpoint with those under the names of wrappers, and with a given prefix, also if
+    config.json is an object of another model's. The token table under the name of the head only must be the table that
+    transformers loads, of a tied type, or an error."""
     path, before = pathlib.Path(folder) / "model.safetensors", outputs_of(model, folder)
     if before is None or not path.exists():
         return
@@ -620,15 +621,18 @@ def compare_names(model, folder, model_type):
         ours = outputs_of(model, folder)
         if ours is None or not is_same_outputs(ours, before):
             raise Wrong(f"with all names in {wrapper}")
+    config_path = pathlib.Path(folder) / "config.json"
+    config = json.loads(config_path.read_text())
+    compare_prefix(model, folder, model_type, tensors, before, config)
+    config_path.write_text(json.dumps(config))
     if not type(model).__name__.endswith(("ForCausalLM", "LMHeadModel")):
         return
     table = model.get_input_embeddings().weight.detach()[PAD + 1 :]  # from_pretrained() may change the row of padding
     names = [name for name, tensor in tensors.items() if tensor.dim() == 2 and torch.equal(tensor[PAD + 1 :].float(), table)]
     others = {name: tensor for name, tensor in tensors.items() if name not in (*names, "lm_head.weight")}
     head = tensors[names[0]].clone()
-    config = json.loads((pathlib.Path(folder) / "config.json").read_text())
     for is_tied in (True, False):
-        (pathlib.Path(folder) / "config.json").write_text(json.dumps({**config, "tie_word_embeddings": is_tied}))
+        config_path.write_text(json.dumps({**config, "tie_word_embeddings": is_tied}))
         for metadata in ({}, {name: "lm_head.weight" for name in names}):
             safetensors.torch.save_file({**others, "lm_head.weight": head}, path, {"format": "pt", **metadata})
             ours = outputs_of(model, folder)
@@ -639,6 +643,20 @@ def compare_names(model, folder, model_type):
             loaded = type(model).from_pretrained(folder, dtype=torch.float32).get_input_embeddings().weight
             if not is_same_outputs(ours, before) or not torch.equal(loaded[PAD + 1 :], table):
                 raise Wrong("only the head")
+
+
+def compare_prefix(model, folder, model_type, tensors, before, config):
+    """Compares the layers of a checkpoint with those of a given prefix. Its config.json is also an object of another one
+    with a scale, which must not be read. inlay may refuse a multimodal model inside another one."""
+    safetensors.torch.save_file({f"llm.{name}": tensor for name, tensor in tensors.items()}, pathlib.Path(folder) / "model.safetensors")
+    for place in ("", "llm_config", "text_config"):
+        whole = {"model_type": "unknown", "embedding_multiplier": 3.0, place: config} if place else config
+        (pathlib.Path(folder) / "config.json").write_text(json.dumps(whole))
+        ours = outputs_of(model, folder, "llm.")
+        if ours is None and place and model_type in listed_wholes():
+            continue
+        if ours is None or not all(torch.equal(one[1], other[1]) for one, other in zip(ours, before)):
+            raise Wrong(f"with a prefix, and settings in {place or 'config.json'}")
 
 
 # ---- Converted models
