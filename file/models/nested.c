@@ -49,11 +49,20 @@ static bool add_object(const inlay_file *file, const char *key, size_t size, str
 /* How an object fits the token table under its family's names. */
 enum fit {
     NO_TABLE,    /* the file has none */
-    OTHER_TABLE, /* the object states another number of columns */
-    MAYBE_TABLE, /* it doesn't state the columns, or states other rows */
+    OTHER_TABLE, /* the object states other columns or rows */
+    MAYBE_TABLE, /* it doesn't state both */
     SAME_TABLE,  /* it states this shape */
     FITS
 };
+
+/* Compares a size of a table with a setting. */
+static enum fit compare_size(const struct inlay_settings *settings, const char *key, size_t size)
+{
+    const inlay_file_value *value = inlay_settings_value(settings, key, NULL);
+    return value == NULL || value->kind != INLAY_FILE_VALUE_INTEGER ? MAYBE_TABLE
+           : (uint64_t)value->integer == size                       ? SAME_TABLE
+                                                                    : OTHER_TABLE;
+}
 
 static enum fit compare(const struct inlay_found_model *found, const char *object)
 {
@@ -73,15 +82,9 @@ static enum fit compare(const struct inlay_found_model *found, const char *objec
     if (inlay_file_get_table(found->settings.file, full, &table, NULL) != INLAY_FILE_OK)
         return MAYBE_TABLE;
     const char *dim = candidate.model->dim != NULL ? candidate.model->dim : "hidden_size";
-    const inlay_file_value *rows = inlay_settings_value(&candidate.settings, "vocab_size", NULL);
-    const inlay_file_value *columns = inlay_settings_value(&candidate.settings, dim, NULL);
-    if (columns == NULL || columns->kind != INLAY_FILE_VALUE_INTEGER)
-        return MAYBE_TABLE;
-    if ((uint64_t)columns->integer != table.view.dim)
-        return OTHER_TABLE;
-    const bool is_same =
-        rows != NULL && rows->kind == INLAY_FILE_VALUE_INTEGER && (uint64_t)rows->integer == table.view.rows;
-    return is_same ? SAME_TABLE : MAYBE_TABLE;
+    const enum fit columns = compare_size(&candidate.settings, dim, table.view.dim);
+    const enum fit rows = compare_size(&candidate.settings, "vocab_size", table.view.rows);
+    return columns < rows ? columns : rows;
 }
 
 /* Reports that settings may be in several objects. Returns false. */

@@ -447,6 +447,12 @@ static const struct family families[] = {
      .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}, .remaining_ops = "unknown ;"},
     {"MiniCPM-o by options", "llama", .config = MINICPM_O, .model = "llama", .prefix = "llm.",
      .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}},
+    {"a Granite next to other rows", "granite",
+     .config = "{\"model_type\": \"owl\", \"a\": {\"vocab_size\": 49, \"hidden_size\": 40}, \"b\": {\"model_type\": "
+               "\"granite\", "
+               "\"vocab_size\": 50, \"hidden_size\": 40, \"embedding_multiplier\": 12}}",
+     .prefix = "llm.", .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}, .scale = 12,
+     .remaining_ops = "unknown ;"},
     {"a Granite in a model", "granite",
      .config =
          "{\"model_type\": \"owl\", \"embedding_multiplier\": 3, \"hidden_size\": 40, \"llm_config\": {\"model_type\": "

@@ -241,7 +241,6 @@ static const struct bad_model bad_models[] = {
     {"two settings of one shape", TWO(GRANITE SIZES, GRANITE SIZES), .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}},
      .status = MODEL, .name = "config.json", .says = "one of several parts: config.a, config.b; make its part the"},
     AMBIGUOUS("settings without columns", TWO(GRANITE SIZES, "\"vocab_size\": 20")),
-    AMBIGUOUS("settings with other rows", TWO(GRANITE SIZES, "\"vocab_size\": 19, \"hidden_size\": 8")),
     AMBIGUOUS("settings without rows", TWO(GRANITE SIZES, GRANITE "\"hidden_size\": 8")),
     AMBIGUOUS("no settings of this shape", TWO(GRANITE "\"hidden_size\": 9", "\"vocab_size\": 20, \"hidden_size\": 9")),
     AMBIGUOUS("settings that are copied", "{" SIZES ", \"a\": {" GRANITE SIZES ", \"embedding_multiplier\": 3}}"),
