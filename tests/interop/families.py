@@ -757,12 +757,12 @@ def compare_rotations(model):
     for part, module, needs in sides_of(model) if replaced else []:
         for what, ids, mask in batches():
             try:
-                theirs = tensors_of(module(input_ids=ids, attention_mask=mask, **needs))
+                theirs = tensors_of(module, input_ids=ids, attention_mask=mask, **needs)
             except Exception:  # noqa: BLE001  # compare_converted() ran only its first block
                 return None
             rotations.convert(model)
             with rotations_by_inlay() as found:
-                ours = tensors_of(module(input_ids=ids, attention_mask=mask, **needs))
+                ours = tensors_of(module, input_ids=ids, attention_mask=mask, **needs)
             rotations.restore(model)
             if not all(map(torch.equal, ours, theirs)):
                 raise WrongModel(f"rotations, {part or 'model'}, {what}: {len(found)} by inlay, and outputs differ")
@@ -770,8 +770,10 @@ def compare_rotations(model):
     return count if replaced else None
 
 
-def tensors_of(output):
-    return [leaf for leaf in _pytree.tree_leaves(dict(output)) if isinstance(leaf, torch.Tensor)]
+def tensors_of(module, **given):
+    """Returns the outputs of a model. DiffusionGemma draws random numbers."""
+    torch.manual_seed(0)
+    return [leaf for leaf in _pytree.tree_leaves(dict(module(**given))) if isinstance(leaf, torch.Tensor)]
 
 
 # ---- Models
