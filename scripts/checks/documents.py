@@ -101,7 +101,7 @@ def results_faults():
 def family_faults():
     """Compares the number of model families in the README with file/models/models.c."""
     models = (SOURCE / "file/models/models.c").read_text(encoding="utf-8")
-    families = len(set(re.findall(r'^    \{"([\w-]+)"', models, re.MULTILINE)))
+    families = len(set(re.findall(r'^    \{"([\w.-]+)"', models, re.MULTILINE)))
     if f"[{families} families]" not in (SOURCE / "README.md").read_text(encoding="utf-8"):
         yield f"it doesn't have the number of families, {families}"
 
