@@ -98,8 +98,8 @@ bool inlay_build_tokens(struct inlay_layer_builder *builder)
     if (dim.integer < 0 || (uint64_t)dim.integer != view->dim)
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
                                "it has %zu columns, but %s is %lld", view->dim, dim.key, dim.integer);
-    if (builder->found.is_prefix_given && vocab.key != NULL && model->part == NULL &&
-        (vocab.integer < 0 || (uint64_t)vocab.integer != view->rows))
+    if (builder->found.is_prefix_given && model->part == NULL &&
+        (vocab.integer < 0 || (uint64_t)vocab.integer > view->rows))
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
                                "it has %zu rows, but %s is %lld: the prefix or config.json is that of another table",
                                view->rows, vocab.key, vocab.integer);
