@@ -28,11 +28,16 @@ typedef enum inlay_stores {
     INLAY_STORES_STREAMED = 2,  /**< non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
 
-/** The out-of-vocabulary policy: how ids outside [0, vocab) are handled. With a token mapping, vocab is
-   token_mapping_length. Otherwise it is the table's `vocab` for a shard, and its number of rows for a whole table. */
+/** A value of a token mapping: the id has no row. Pruned tables of FBGEMM and PyTorch use it. */
+#define INLAY_NO_ROW (-1)
+
+/** The out-of-vocabulary policy: how ids outside [0, vocab) are handled, and ids whose token mapping is INLAY_NO_ROW.
+   With a token mapping, vocab is token_mapping_length. Otherwise it is the table's `vocab` for a shard, and its number
+   of rows for a whole table. */
 typedef enum inlay_bad_id {
     INLAY_BAD_ID_ERROR = 0,      /**< the call returns INLAY_ERROR_ID and writes nothing */
-    INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest id, 0 or vocab - 1; like ERROR if vocab is 0 */
+    INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest id, 0 or vocab - 1; like ERROR if vocab is 0. Excludes
+                                    INLAY_NO_ROW */
     INLAY_BAD_ID_ZERO = 2,       /**< uses a row of zeros */
     INLAY_BAD_ID_SUBSTITUTE = 3, /**< uses the row of substitute_id, e.g. the unknown token */
     INLAY_BAD_ID_SKIP = 4,       /**< leaves the output row unchanged */
@@ -184,6 +189,9 @@ typedef struct inlay_tuning_state {
  * - Token mapping: id i uses row token_mapping[i] of the table (for a shard, of the full vocabulary), as in model2vec.
  *   Valid ids are then [0, token_mapping_length). padding_id and substitute_id are ids before the mapping.
  *   inlay_layer_create() validates all entries. An entry changed later to a value out of range counts as row 0.
+ * - Pruned tables: an id whose entry is INLAY_NO_ROW takes the out-of-vocabulary policy. padding_id needs no row unless
+ *   zero_rows is INLAY_ZERO_ROWS_TABLE. substitute_id needs one. If no entry was INLAY_NO_ROW when the layer was made,
+ *   one changed to it later counts as row 0.
  * - Token weights: with pooling, the row of each id is multiplied by the id's weight, as in model2vec. If bad_id
  *   replaces an id, the weight of the new id is used. Mean pooling still divides by the number of rows, not by the sum
  *   of weights.
@@ -213,7 +221,8 @@ typedef struct inlay_layer_spec {
     const void *beta;                  /**< beta of INLAY_NORM_LAYER, float32 [dim]; null: none. Read in every call */
     inlay_pooling pooling;             /**< one row per sequence instead of one per token */
     inlay_element_type out_type;      /**< INLAY_F32, INLAY_F16 or INLAY_BF16: rounded to nearest even; NaN stays NaN */
-    const void *token_mapping;        /**< null, or [token_mapping_length] of token_mapping_type */
+    const void *token_mapping;        /**< null, or [token_mapping_length] of token_mapping_type; rows or
+                                           INLAY_NO_ROW */
     size_t token_mapping_length;      /**< >= 1 with a mapping, else 0 */
     const void *token_weights;        /**< null, or float32 [token_weights_length] */
     size_t token_weights_length;      /**< with token weights: vocab, as defined at inlay_bad_id; else 0 */

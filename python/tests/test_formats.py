@@ -171,8 +171,23 @@ def test_token_mapping(table):
         numpy.testing.assert_array_equal(layer(ids), table[mapping[ids]])
     with pytest.raises(IndexError, match=r"^id 7 at \[0\] is not in the table"):
         inlay.Layer(table, token_mapping=mapping)([7])
-    with pytest.raises(IndexError, match=r"^token_mapping 50 at \[1\] is not in the table$"):
-        inlay.Layer(table, token_mapping=[0, 50])
+    for wrong in (50, -2):
+        with pytest.raises(IndexError, match=rf"^token_mapping {wrong} at \[1\] is not in the table$"):
+            inlay.Layer(table, token_mapping=[0, wrong])
+
+
+def test_pruned_ids(table):
+    ids, mapping = [[0, 2], [1, 1], [2, 0]], [3, -1, 49]
+    zeros = numpy.where(numpy.array(ids)[..., None] == 1, 0, table[numpy.array([3, 0, 49])[ids]])
+    numpy.testing.assert_array_equal(inlay.Layer(table, token_mapping=mapping, bad_id="zero")(ids), zeros)
+    other = inlay.Layer(table, token_mapping=mapping, bad_id="substitute", substitute_id=2)
+    numpy.testing.assert_array_equal(other([1, 2]), table[[49, 49]])
+    mean = inlay.Layer(table, token_mapping=mapping, bad_id="skip", pooling="mean")
+    numpy.testing.assert_array_equal(mean([[1, 0, 1], [1, 1, 1]]), [table[3], 0 * table[3]])
+    with pytest.raises(IndexError, match=r"^id 1 at \[1, 0\] is not in the table"):
+        inlay.Layer(table, token_mapping=mapping)(ids)
+    with pytest.raises(ValueError, match="^bad_id: is CLAMP, but token_mapping has INLAY_NO_ROW"):
+        inlay.Layer(table, token_mapping=mapping, bad_id="clamp")
 
 
 def test_token_weights_and_norm(table, rng):

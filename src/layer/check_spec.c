@@ -168,18 +168,34 @@ static inlay_status check_parameter(inlay_status before, const char *field, cons
     return inlay_blame(fault, status, field, NULL);
 }
 
-/* Checks that every value of the mapping, if there is one, is a row. */
+size_t inlay_first_mapping_gap(const inlay_layer_spec *spec)
+{
+    if (spec->token_mapping == NULL)
+        return 0;
+    return inlay_first_bad_id(spec->token_mapping, spec->token_mapping_type, spec->token_mapping_length,
+                              inlay_vocab_of(spec->tokens));
+}
+
+/* Checks that every value of the mapping, if there is one, is a row or INLAY_NO_ROW, and that the latter leads to no
+   other id without a row. */
 static inlay_status check_mapping(const inlay_layer_spec *spec, inlay_fault *fault)
 {
-    const size_t length = spec->token_mapping_length, rows = inlay_vocab_of(spec->tokens);
-    if (spec->token_mapping == NULL)
-        return INLAY_OK;
-    const size_t bad = inlay_first_bad_id(spec->token_mapping, spec->token_mapping_type, length, rows);
-    if (bad == length)
-        return INLAY_OK;
-    if (fault != NULL)
-        *fault = (inlay_fault){.token = bad, .value = inlay_id_at(spec->token_mapping, spec->token_mapping_type, bad)};
-    return inlay_blame(fault, INLAY_ERROR_ID, "token_mapping", "has a value that is not a row of the table");
+    const size_t length = spec->token_mapping_length, gap = inlay_first_mapping_gap(spec);
+    for (size_t i = gap; i < length; i++) {
+        const int64_t row = inlay_id_at(spec->token_mapping, spec->token_mapping_type, i);
+        if (row == INLAY_NO_ROW || (row >= 0 && (uint64_t)row < inlay_vocab_of(spec->tokens)))
+            continue;
+        if (fault != NULL)
+            *fault = (inlay_fault){.token = i, .value = row};
+        return inlay_blame(fault, INLAY_ERROR_ID, "token_mapping", "has a value that is not a row of the table");
+    }
+    const bool substitutes = spec->bad_id == INLAY_BAD_ID_SUBSTITUTE;
+    const struct check checks[] = {
+        {gap < length && spec->bad_id == INLAY_BAD_ID_CLAMP, "bad_id", "is CLAMP, but token_mapping has INLAY_NO_ROW"},
+        {gap < length && substitutes && inlay_id_lacks_row(spec, (uint64_t)spec->substitute_id), "substitute_id",
+         "has no row in token_mapping"},
+    };
+    return first_failure(checks, sizeof checks / sizeof *checks, INLAY_ERROR_OPTION, fault);
 }
 
 inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads, inlay_fault *fault)

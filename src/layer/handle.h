@@ -25,7 +25,7 @@ struct inlay_layer {
     size_t row_bytes;          /* of the output; 0 if they overflow */
     size_t id_limit;           /* one more than the largest valid id */
     bool bad_ids_fail;         /* other ids are errors */
-    bool special_rows;         /* as in struct inlay_work */
+    bool special_rows, pruned; /* as in struct inlay_work */
     struct inlay_tuner *tuner; /* null: no self-tuning */
     struct inlay_tuner own_tuner;
 };

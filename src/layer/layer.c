@@ -71,6 +71,7 @@ inlay_status inlay_layer_create(const inlay_layer_spec *spec, const inlay_alloca
         .bad_ids_fail = spec->bad_id == INLAY_BAD_ID_ERROR || (spec->bad_id == INLAY_BAD_ID_CLAMP && id_limit == 0),
         .special_rows = spec->bad_id != INLAY_BAD_ID_ERROR || spec->padding_id >= 0 || spec->tokens->vocab > 0 ||
                         spec->token_mapping != NULL,
+        .pruned = inlay_first_mapping_gap(spec) < spec->token_mapping_length,
         .tuning = spec->tuning != NULL ? *spec->tuning : inlay_tuning_default(),
     };
     made->own_tuner.fixed = !self_tunes(spec);

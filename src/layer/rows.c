@@ -11,16 +11,30 @@
 
 #include <string.h>
 
-/* Returns the row of the vocabulary for an id below the limit. The mapping may have changed since the layer was made:
-   entries out of range become row 0. */
+/* Returns the mapping's value for an id below the limit. It may have changed since the layer was made. */
+static inline uint64_t mapping_at(const inlay_layer_spec *spec, uint64_t id)
+{
+    return inlay_load_once((uint64_t)inlay_id_at(spec->token_mapping, spec->token_mapping_type, (size_t)id));
+}
+
+/* Returns the row of the vocabulary for an id below the limit. Values of the mapping that are no row become row 0. */
 static inline uint64_t mapped(const struct inlay_work *work, uint64_t id)
 {
-    const inlay_layer_spec *spec = work->spec;
-    if (spec->token_mapping == NULL)
+    if (work->spec->token_mapping == NULL)
         return id;
-    const int64_t value = inlay_id_at(spec->token_mapping, spec->token_mapping_type, (size_t)id);
-    const uint64_t row = inlay_load_once((uint64_t)value);
+    const uint64_t row = mapping_at(work->spec, id);
     return row < inlay_vocab_of(work->tokens) ? row : 0;
+}
+
+/* Returns true if an id below the limit is padding with a row of zeros. */
+static inline bool is_zero_padding(const inlay_layer_spec *spec, uint64_t id)
+{
+    return spec->padding_id >= 0 && id == (uint64_t)spec->padding_id && spec->zero_rows != INLAY_ZERO_ROWS_TABLE;
+}
+
+bool inlay_id_lacks_row(const inlay_layer_spec *spec, uint64_t id)
+{
+    return mapping_at(spec, id) == (uint64_t)INLAY_NO_ROW && !is_zero_padding(spec, id);
 }
 
 enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t *id, size_t *row)
@@ -28,7 +42,7 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
     const inlay_table *tokens = work->tokens;
     const uint64_t limit = inlay_id_limit(work->spec);
     bool zeros = false;
-    if (*id >= limit)
+    if (*id >= limit || (work->pruned && inlay_id_lacks_row(work->spec, *id)))
         switch (work->spec->bad_id) {
         case INLAY_BAD_ID_ZERO:
             zeros = true;
@@ -47,8 +61,7 @@ enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t
             break;
         }
     /* This includes ids that became padding_id above. */
-    zeros = zeros || (work->spec->padding_id >= 0 && *id == (uint64_t)work->spec->padding_id &&
-                      work->spec->zero_rows != INLAY_ZERO_ROWS_TABLE);
+    zeros = zeros || is_zero_padding(work->spec, *id);
     const uint64_t index = mapped(work, *id) - tokens->first_row;
     /* A table without rows that isn't a shard can still have zero rows. */
     if (index >= tokens->rows && (tokens->vocab > 0 || !zeros))

@@ -22,6 +22,9 @@ static inline bool inlay_row_gets_terms(enum inlay_row_kind kind)
     return kind == INLAY_ROW || kind == INLAY_ZEROS;
 }
 
+/* Returns true if a layer with a mapping has no row for an id below the limit, and needs one. */
+bool inlay_id_lacks_row(const inlay_layer_spec *spec, uint64_t id);
+
 /* Returns the kind of row of an id if the work has special rows. For INLAY_ROW, sets *row to its index and *id to the
    row's id, after policies and before the mapping. */
 enum inlay_row_kind inlay_special_row_of(const struct inlay_work *work, uint64_t *id, size_t *row);

@@ -139,6 +139,22 @@ static inlay_status check_each_position(const struct inlay_work *work, inlay_fau
     return INLAY_OK;
 }
 
+/* Checks that every id has a row, if some values of the mapping are INLAY_NO_ROW. */
+static inlay_status check_pruned_ids(const struct inlay_work *work, const struct inlay_sequences *sequences,
+                                     size_t tokens, inlay_fault *fault)
+{
+    const void *const ids = work->batch.ids;
+    for (size_t token = 0; token < tokens; token++) {
+        const uint64_t id = inlay_load_once((uint64_t)inlay_id_at(ids, work->batch.id_type, token));
+        const bool known = id < inlay_id_limit(work->spec);
+        if (known && !inlay_id_lacks_row(work->spec, id))
+            continue;
+        *fault = inlay_fault_at(sequences, ids, work->batch.id_type, token);
+        return inlay_blame_field(fault, INLAY_ERROR_ID, "ids", known ? "has no row in token_mapping" : NULL);
+    }
+    return INLAY_OK;
+}
+
 /* Validates offsets, ids, positions and segment ids, in this order. Sets the longest sequence, and whether its
    positions must be computed token by token. */
 static inlay_status check_contents(struct inlay_work *work, const inlay_layer *layer,
@@ -150,8 +166,12 @@ static inlay_status check_contents(struct inlay_work *work, const inlay_layer *l
         if (status != INLAY_OK)
             return status;
     }
-    if (layer->bad_ids_fail &&
-        !inlay_ids_in(sequences, work->batch.ids, work->batch.id_type, tokens, layer->id_limit, fault))
+    if (layer->bad_ids_fail && layer->pruned) {
+        inlay_status status = check_pruned_ids(work, sequences, tokens, fault);
+        if (status != INLAY_OK)
+            return status;
+    } else if (layer->bad_ids_fail &&
+               !inlay_ids_in(sequences, work->batch.ids, work->batch.id_type, tokens, layer->id_limit, fault))
         return inlay_blame_field(fault, INLAY_ERROR_ID, "ids", NULL);
     const bool counted = work->batch.position_ids == NULL && !work->padding_aware && !work->spec->clamp_positions;
     const bool positioned = work->spec->positions != NULL;
@@ -208,6 +228,7 @@ inlay_status inlay_validate(struct inlay_work *work, const inlay_layer *layer, c
     work->row_bytes = layer->row_bytes;
     work->longest = sequences.length;
     work->special_rows = layer->special_rows;
+    work->pruned = layer->pruned;
     work->padding_aware = spec->position_mode == INLAY_POSITION_MODE_PADDING_AWARE;
     return check_contents(work, layer, &sequences, tokens, fault);
 }

@@ -12,6 +12,9 @@
 /* Checks a spec, and collects the memory that its layers read. */
 inlay_status inlay_check_spec(const inlay_layer_spec *spec, struct inlay_layer_reads *reads, inlay_fault *fault);
 
+/* Returns the index of the first value of the token mapping that is no row; without one, token_mapping_length. */
+size_t inlay_first_mapping_gap(const inlay_layer_spec *spec);
+
 /* Checks all arrays that a call of `tokens` tokens reads, and that none overlaps the argument `output`. Only ids are
    required. */
 inlay_status inlay_check_reads(const inlay_layer *layer, const inlay_batch *batch, size_t tokens, const char *output,

@@ -24,6 +24,7 @@ struct inlay_work {
     size_t rows;              /* of the output */
     size_t longest;           /* upper bound of sequence lengths */
     bool special_rows;        /* some ids have no row, or the row of another index */
+    bool pruned;              /* some values of the token mapping are INLAY_NO_ROW */
     bool padding_aware;       /* positions count only tokens that aren't padding */
     uint64_t positions_end;   /* one more than the last position; UINT64_MAX if they are looked up per token */
     bool positions_per_token; /* positions aren't simply consecutive, or some don't exist */

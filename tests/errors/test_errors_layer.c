@@ -149,9 +149,9 @@ START_TEST(mappings_and_weights)
         rows[i] = ROWS;
         EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_ID);
         EXPECT_BLAMED(INLAY_ERROR_ID, "token_mapping");
-        rows[i] = -1;
+        rows[i] = -2;
         EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_ID);
-        EXPECT(blamed.token == (size_t)i && blamed.value == -1, "the fault is at %zu", blamed.token);
+        EXPECT(blamed.token == (size_t)i && blamed.value == -2, "the fault is at %zu", blamed.token);
         rows[i] = kept;
     }
     EXPECT_SPEC(INLAY_OK, tokens, &shard); /* rows of its vocabulary */
@@ -201,6 +201,49 @@ START_TEST(mappings_and_weights)
     EXPECT_STATUS(inlay_forward(layer, &batch, weights + 8, ROW_BYTES, NULL, NULL), INLAY_ERROR_OVERLAP);
     EXPECT_STATUS(forward(layer, &batch, NULL), INLAY_OK);
     inlay_layer_destroy(layer);
+}
+END_TEST
+
+/* Ids whose mapping is INLAY_NO_ROW take the out-of-vocabulary policy, even if entries change between calls. */
+START_TEST(pruned_ids)
+{
+    static int16_t rows[] = {2, INLAY_NO_ROW, INLAY_NO_ROW, 1};
+    static const uint8_t limits[] = {UINT8_MAX};
+    static const int32_t ids[] = {3, 2, 0};
+    static const unsigned char zeros[ROW_BYTES];
+    const inlay_table tokens = good_table();
+    inlay_layer_spec spec = inlay_layer_spec_default(&tokens);
+    spec.token_mapping = rows;
+    spec.token_mapping_type = INLAY_ID_I16;
+    spec.token_mapping_length = 4;
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_OPTION, bad_id, INLAY_BAD_ID_CLAMP, "bad_id");
+    rows[3] = -2; /* after values without a row */
+    EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_ID);
+    EXPECT_BLAMED(INLAY_ERROR_ID, "token_mapping");
+    EXPECT(blamed.token == 3 && blamed.value == -2, "the fault is at %zu", blamed.token);
+    rows[3] = ROWS;
+    EXPECT_STATUS(create_layer(&spec), INLAY_ERROR_ID);
+    rows[3] = 1;
+    spec.bad_id = INLAY_BAD_ID_SUBSTITUTE;
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_OPTION, substitute_id, 2, "substitute_id");
+    EXPECT_SPEC(INLAY_OK, substitute_id, 3);
+    spec.padding_id = 2; /* a row of zeros needs no row of the table */
+    EXPECT_SPEC(INLAY_OK, substitute_id, 2);
+    spec.bad_id = INLAY_BAD_ID_ERROR;
+    inlay_layer *layer = make_layer_of(&spec);
+    const inlay_batch batch = inlay_batch_i32(ids, 1, 3, 0);
+    inlay_fault fault;
+    EXPECT_STATUS(forward(layer, &batch, &fault), INLAY_OK);
+    EXPECT(memcmp(out.begin + ROW_BYTES, zeros, ROW_BYTES) == 0, "padding became a row of the table");
+    rows[3] = INLAY_NO_ROW;
+    EXPECT_STATUS(forward(layer, &batch, &fault), INLAY_ERROR_ID);
+    EXPECT(fault.token == 0 && fault.value == 3 && strcmp(fault.field, "ids") == 0, "the fault is at %zu", fault.token);
+    rows[3] = 1;
+    inlay_layer_destroy(layer);
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_ID, token_mapping_type, INLAY_ID_U16, "token_mapping");
+    spec.token_mapping = limits;
+    spec.token_mapping_length = 1;
+    EXPECT_SPEC_BLAMES(INLAY_ERROR_ID, token_mapping_type, INLAY_ID_U8, "token_mapping");
 }
 END_TEST
 
@@ -440,6 +483,6 @@ END_TEST
 int main(int argc, char **argv)
 {
     return RUN_TESTS(argc, argv, "errors of layers", make_fixture, free_fixture, every_status_has_its_own_sentence,
-                     version_is_that_of_the_header, fields_of_specs, mappings_and_weights, fields_of_fields,
+                     version_is_that_of_the_header, fields_of_specs, mappings_and_weights, pruned_ids, fields_of_fields,
                      specs_of_later_versions, wide_rows, handles_and_their_memory, executors, arguments_are_named);
 }

@@ -232,6 +232,18 @@ static size_t draw_mapping(inlay_layer_spec *spec, struct source *source, size_t
     return length;
 }
 
+/* Takes the rows of some ids: of one id if that makes calls fail. */
+static void prune_mapping(const inlay_layer_spec *spec, struct source *source)
+{
+    unsigned char *mapping = (unsigned char *)(uintptr_t)spec->token_mapping;
+    const size_t length = spec->token_mapping_length;
+    const bool fails = spec->bad_id == INLAY_BAD_ID_ERROR;
+    const bool substitutes = spec->bad_id == INLAY_BAD_ID_SUBSTITUTE;
+    for (size_t i = fails ? random_below(&source->random, length) : 0, end = fails ? i + 1 : length; i < end; i++)
+        if ((fails || random_below(&source->random, 3) == 0) && !(substitutes && i == (size_t)spec->substitute_id))
+            reference_put_id(mapping, spec->token_mapping_type, i, INLAY_NO_ROW);
+}
+
 static void draw_layer(struct call *call, struct source *source, size_t dim)
 {
     static const float factors[] = {1, 1, 1, 22.627417f, 0.5f, -3, 0, -0.0f, 0x1p-140f, NAN, INFINITY};
@@ -280,6 +292,10 @@ static void draw_layer(struct call *call, struct source *source, size_t dim)
         draw_norm(call, source, dim);
     spec->stores = (inlay_stores)choose(source, 3);
     draw_tuning(call, source);
+    const bool has_sign = spec->token_mapping_type == INLAY_ID_I16 || spec->token_mapping_type == INLAY_ID_I32 ||
+                          spec->token_mapping_type == INLAY_ID_I64;
+    if (has_sign && spec->bad_id != INLAY_BAD_ID_CLAMP && half(source))
+        prune_mapping(spec, source);
 }
 
 /* ---- The batch ---- */

@@ -351,7 +351,10 @@ static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row, 
         vocab = (int64_t)spec->token_mapping_length;
     *row = 0;
     *weight = 1;
-    if (id < 0 || id >= vocab) {
+    bool padding = id == spec->padding_id && id >= 0 && spec->zero_rows != INLAY_ZERO_ROWS_TABLE;
+    bool pruned = spec->token_mapping != NULL && id >= 0 && id < vocab && !padding &&
+                  reference_id(spec->token_mapping, spec->token_mapping_type, (size_t)id) == INLAY_NO_ROW;
+    if (id < 0 || id >= vocab || pruned) {
         if (spec->bad_id == INLAY_BAD_ID_SKIP)
             return SKIPPED;
         if (spec->bad_id == INLAY_BAD_ID_ERROR || (spec->bad_id == INLAY_BAD_ID_CLAMP && vocab == 0))
@@ -368,6 +371,8 @@ static enum kind kind_of(const inlay_layer_spec *spec, int64_t id, size_t *row, 
         *weight = f32_at(spec->token_weights, (size_t)id);
     if (spec->token_mapping != NULL)
         id = reference_id(spec->token_mapping, spec->token_mapping_type, (size_t)id);
+    if (id < 0) /* zeros need no row */
+        id = 0;
     int64_t in_table = id - (int64_t)tokens->first_row;
     if (shard && (in_table < 0 || in_table >= (int64_t)tokens->rows))
         return OUTSIDE;
