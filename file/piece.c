@@ -286,7 +286,8 @@ struct grid {
     bool shared;
 };
 
-/* Sets the group of a view: the largest one that tables support and that divides a group of the scales. */
+/* Sets the group of a view: the largest one that tables support and that divides a group of the scales. A scale of a
+   whole row allows any. */
 static bool set_group(struct inlay_piece *piece, const inlay_file_tensor *scales, struct grid *grid)
 {
     inlay_table *view = &piece->table.view;
@@ -298,18 +299,18 @@ static bool set_group(struct inlay_piece *piece, const inlay_file_tensor *scales
         return inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, scales->path, scales->name,
                                "its %llu groups do not divide the %zu columns", (unsigned long long)groups, view->dim);
     const size_t columns = view->dim / (size_t)groups, power = columns & (~columns + 1);
-    if (power < 32)
+    if (groups > 1 && power < 16)
         return inlay_file_fail(piece->error, INLAY_FILE_ERROR_SHAPE, scales->path, scales->name,
-                               "it has groups of %zu columns, which must be a multiple of 32", columns);
-    view->group = power < 128 ? (uint32_t)power : 128;
-    *grid = (struct grid){(size_t)groups, columns / view->group, is_single(scales) && view->rows != 1};
+                               "it has groups of %zu columns, which must be a multiple of 16", columns);
+    view->group = groups > 1 && power < 128 ? (uint32_t)power : 128;
+    *grid = (struct grid){(size_t)groups, (columns - 1) / view->group + 1, is_single(scales) && view->rows != 1};
     return true;
 }
 
 static bool take_group_scales(struct inlay_piece *piece, const inlay_file_tensor *scales, const struct grid *grid)
 {
     inlay_table *view = &piece->table.view;
-    const size_t groups = view->dim / view->group, count = view->rows * groups;
+    const size_t groups = grid->groups * grid->repeat, count = view->rows * groups;
     view->scales = scales->data;
     if (scales->element == INLAY_F32 && grid->repeat == 1 && !grid->shared)
         return true;
@@ -342,7 +343,7 @@ static bool take_zeros(struct inlay_piece *piece, const inlay_file_tensor *zeros
                        size_t bits)
 {
     inlay_table *view = &piece->table.view;
-    const size_t groups = view->dim / view->group, in_row = bits == 4 ? (groups + 1) / 2 : groups;
+    const size_t groups = scales->groups * scales->repeat, in_row = bits == 4 ? (groups + 1) / 2 : groups;
     struct grid grid = *scales;
     grid.shared = is_single(zeros) && grid.groups == 1;
     const uint64_t words = bits > 0 ? view->rows / (32 / bits) + (view->rows % (32 / bits) > 0) : 0;
@@ -405,10 +406,11 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
         return fail(piece, INLAY_FILE_ERROR_TYPE, tensor,
                     "its columns are grouped in the order of .weight_g_idx, which is not supported");
     const uint64_t rows = tensor->shape[0], words = tensor->shape[1], columns = columns_of(shape, rows);
-    const size_t bits = words == columns / 8 + (columns % 8 > 0) ? 4 : 8;
-    if (columns == 0 || columns / 8 > words || (bits == 8 && words != columns / 4 + (columns % 4 > 0)))
+    const size_t bits = words == columns / 8 ? 4 : 8;
+    if (columns == 0 || columns % (32 / bits) != 0 || words != columns / (32 / bits))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, shape,
-                    "it does not match the shape of the packed rows, counted in 4- or 8-bit numbers");
+                    "it does not match the shape of the packed rows, counted in 4- or 8-bit numbers that fill the "
+                    "words");
     piece->table.view = inlay_table_view(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
                                          (size_t)columns, (size_t)words * 4);
     return take_groups(piece, scales, find(piece, tensor->name, stem, ZERO_POINT), bits);

@@ -37,7 +37,7 @@ static void break_arguments(struct call *call, struct source *source)
     }
 #define TABLE(table)                                                                                                   \
     ARGUMENT(table.size, sizeof(inlay_table) - 1), ARGUMENT(table.rows, 0), ARGUMENT(table.dim, 1),                    \
-        ARGUMENT(table.stride_bytes, 1), ARGUMENT(table.type, INLAY_ELEMENT_TYPES), ARGUMENT(table.group, 16),         \
+        ARGUMENT(table.stride_bytes, 1), ARGUMENT(table.type, INLAY_ELEMENT_TYPES), ARGUMENT(table.group, 8),          \
         ARGUMENT(table.first_row, 3), ARGUMENT(table.vocab, 1)
     static const struct {
         size_t at, bytes;

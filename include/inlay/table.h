@@ -132,22 +132,21 @@ typedef struct inlay_table {
     size_t size;             /**< sizeof(inlay_table) */
     const void *data;        /**< [rows, dim] of `type`; may be null if rows is 0 */
     size_t rows;             /**< number of rows, >= 0 */
-    size_t dim;              /**< columns per row, >= 1; a multiple of `group`, or of the number of columns in a
-                                  block */
+    size_t dim;              /**< columns per row, >= 1; a multiple of the number of columns in a block */
     size_t stride_bytes;     /**< distance between rows, >= inlay_table_row_bytes(type, dim) */
     inlay_element_type type; /**< of the elements */
-    uint32_t group;          /**< columns per scale of the GROUPED and AFFINE types: 32, 64 or 128; 0 for other
-                                  types */
-    const void *scales;      /**< float32: [rows] for INLAY_I8_INVERSE, null or [rows] for INLAY_I8 and INLAY_E4M3,
-                                  [rows, dim / group] for the GROUPED types, [rows, dim / group, 2] with scale and bias
-                                  for the AFFINE types, [rows, dim / 16] for INLAY_E2M1_F32; uint8 [rows, dim / 32] for
-                                  INLAY_E4M3_E8M0; else null. Infinities and NaN propagate by IEEE 754 */
-    const void *zeros;       /**< null, or zero points [rows, dim / group] of a GROUPED type, with as many bits as its
-                                  elements. 4-bit zero points are packed: in rows of ceil(dim / group / 2) bytes for
-                                  INLAY_U4_GROUPED, and in one run of ceil(rows * dim / group / 2) bytes for
-                                  INLAY_U4_GROUPED_FLAT */
-    size_t first_row;        /**< for a shard: the table holds rows [first_row, first_row + rows) of the vocabulary */
-    size_t vocab;            /**< for a shard: size of the full vocabulary; 0: the table is the full vocabulary */
+    uint32_t group;     /**< columns per scale of the GROUPED and AFFINE types: 32, 64 or 128, for GROUPED also 16; 0
+                             for other types. Below, `groups` is ceil(dim / group): the last may be shorter */
+    const void *scales; /**< float32: [rows] for INLAY_I8_INVERSE, null or [rows] for INLAY_I8 and INLAY_E4M3,
+                             [rows, groups] for the GROUPED types, [rows, groups, 2] with scale and bias
+                             for the AFFINE types, [rows, dim / 16] for INLAY_E2M1_F32; uint8 [rows, dim / 32] for
+                             INLAY_E4M3_E8M0; else null. Infinities and NaN propagate by IEEE 754 */
+    const void *zeros;  /**< null, or zero points [rows, groups] of a GROUPED type, with as many bits as its
+                             elements. 4-bit zero points are packed: in rows of ceil(groups / 2) bytes for
+                             INLAY_U4_GROUPED, and in one run of ceil(rows * groups / 2) bytes for
+                             INLAY_U4_GROUPED_FLAT */
+    size_t first_row;   /**< for a shard: the table holds rows [first_row, first_row + rows) of the vocabulary */
+    size_t vocab;       /**< for a shard: size of the full vocabulary; 0: the table is the full vocabulary */
     const inlay_table_extent *extents; /**< null, or [extent_count]: the arrays that hold the rows, in row order.
                                             With extents, data, scales and zeros above are null. Copies of the view
                                             share this array, which must outlive them */
@@ -243,15 +242,15 @@ static inline inlay_table inlay_table_u4_rowwise(const void *data, size_t rows, 
 }
 
 /**
- * Returns a view of the data of ONNX Runtime's GatherBlockQuantized in its uint8 form: contiguous 4-bit rows of dim / 2
- * bytes.
+ * Returns a view of the data of ONNX Runtime's GatherBlockQuantized in its uint8 form: contiguous 4-bit rows of
+ * ceil(dim / 2) bytes.
  *
  * @param data    packed 4-bit [rows, dim]: two per byte, the lower half first
- * @param scales  float32 [rows, dim / group]
- * @param zeros   4-bit zero points [rows, dim / group] in rows of ceil(dim / group / 2) bytes; null: all are 8
+ * @param scales  float32 [rows, groups], with groups = ceil(dim / group)
+ * @param zeros   4-bit zero points [rows, groups] in rows of ceil(groups / 2) bytes; null: all are 8
  * @param rows    number of rows, >= 0
- * @param dim     columns of a row, a multiple of `group`
- * @param group   columns per scale: 32, 64 or 128
+ * @param dim     columns of a row
+ * @param group   columns per scale: 16, 32, 64 or 128
  */
 static inline inlay_table inlay_table_u4_grouped(const void *data, const void *scales, const void *zeros, size_t rows,
                                                  size_t dim, uint32_t group)
@@ -265,7 +264,7 @@ static inline inlay_table inlay_table_u4_grouped(const void *data, const void *s
 
 /** Returns a view of the data of ONNX Runtime's GatherBlockQuantized in its uint4 form. It differs from
     inlay_table_u4_grouped() only in the zero points. They are packed without padding between rows, in ceil(rows *
-    dim / group / 2) bytes. Null means that every zero point is 0. */
+    groups / 2) bytes. Null means that every zero point is 0. */
 static inline inlay_table inlay_table_u4_grouped_flat(const void *data, const void *scales, const void *zeros,
                                                       size_t rows, size_t dim, uint32_t group)
 {

@@ -303,10 +303,11 @@ class _Graph:
         flip, flat = _QUANTIZED[kind, bits]
         rows, columns = self.shapes[node.input[0]]
         dim = 8 // bits * columns if kind == _TYPE.UINT8 else columns
-        # The largest group of tables that divides each block, also a shorter last one.
-        group = next((group for group in (128, 64, 32) if block % group == dim % group == 0), None)
+        # The largest group of tables that divides a block. The last group of a row may be shorter, like its block.
+        group = next((group for group in (128, 64, 32, 16) if block % group == 0), None)
         other = group is None or block <= 0 or axis not in (1, -1)
-        _stop_if(other, node, "has groups that are not multiples of 32 columns")
+        _stop_if(other, node, "has groups that are not multiples of 16 columns")
+        _stop_if(dim * bits % 8 != 0, node, "has groups in rows that share bytes")
         count = -(-dim // block)
         shapes = {"scales": (rows, count), "zeros": (rows, -(-count * bits // 8) if kind == _TYPE.UINT8 else count)}
         for name, tensor in names.items():

@@ -229,7 +229,8 @@ def test_properties(rng):
         (lambda t: inlay.quantize(numpy.zeros((4, 896), "f4"), "q4_k"), ValueError,
          "dim 896: dim must be a multiple of the block size, 256"),
         (lambda t: inlay.Table(numpy.zeros((4, 504), "u1"), "q4_k", dim=896), ValueError, "dim 896: dim must be"),
-        (lambda t: inlay.quantize(t, "u4_grouped", group=7), ValueError, "group 7 must be 32, 64 or 128 and divide"),
+        (lambda t: inlay.quantize(t, "u4_grouped", group=8), ValueError, "group 8 must be 16, 32, 64 or 128$"),
+        (lambda t: inlay.quantize(t, "u4_affine", group=16), ValueError, "group 16 must be 32, 64 or 128$"),
         (lambda t: inlay.quantize(t, "i8", zeros=True), ValueError, "type i8 takes no zeros or group"),
         (lambda t: inlay.quantize(t * numpy.nan, "i8"), ValueError, None),
     ],
@@ -237,6 +238,19 @@ def test_properties(rng):
 def test_errors(table, make, error, text):
     with pytest.raises(error, match=text):
         make(table)
+
+
+@pytest.mark.parametrize("name", ["u4_grouped", "i8_grouped", "u8_grouped"])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_short_last_group(name, zeros, rng):
+    rows = rng.standard_normal((5, 53)).astype(f4)
+    whole = inlay.quantize(rows, name, group=16, zeros=zeros)
+    last = inlay.quantize(rows[:, 48:].copy(), name, group=16, zeros=zeros)
+    assert whole.scales.shape == (5, 4) and last.scales.shape == (5, 1)
+    both = [inlay.Layer(table)(list(range(5))) for table in (whole, last)]
+    numpy.testing.assert_array_equal(both[0][:, 48:], both[1])
+    with pytest.raises(ValueError, match=r"scales has shape \[5, 3\], expected \[5, 4\]"):
+        inlay.Table(whole.data, name, dim=53, group=16, scales=numpy.ones((5, 3), f4))
 
 
 @pytest.mark.parametrize("name", ["float16", "i8", "u4_rowwise", "u4_grouped", "i8_grouped", "e2m1_f32", "q8_0"])

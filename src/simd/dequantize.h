@@ -12,17 +12,18 @@ enum {
 _Static_assert(QUANTIZED_CHUNK % (8 * QUANTIZED_BLOCK) == 0, "chunks do not cut superblocks");
 
 /* How rows are written. For float32 outputs every field is a constant, so each combination gets its own loop. 16-bit
-   outputs have one loop per table type: only `element_bytes` is constant there, and each cache line branches. Those
-   branches predict well, and more loops would compile slowly. */
+   outputs and narrow groups have one loop per table type: only `element_bytes` and `narrow` are constant there, and
+   each cache line branches. Those branches predict well, and more loops would compile slowly. */
 struct dequantize_way {
     size_t element_bytes; /* of the output: 4 or 2 */
     inlay_element_type out_type;
     bool positioned, scaled, stream;
+    bool narrow; /* groups have QUANTIZED_HALF columns */
 };
 
 VEC_INLINE struct dequantize_way dequantize_floats(bool positioned, bool scaled, bool stream)
 {
-    return (struct dequantize_way){sizeof(float), INLAY_F32, positioned, scaled, stream};
+    return (struct dequantize_way){sizeof(float), INLAY_F32, positioned, scaled, stream, false};
 }
 
 /* Columns [first, first + columns) of a row, its position row and its output; `first` is a multiple of QUANTIZED_BLOCK.
@@ -74,7 +75,7 @@ VEC_INLINE void dequantize_write(bool stream, unsigned char *out, const vec *x, 
 VEC_INLINE void dequantize_half(inlay_element_type type, struct dequantize_way way, const struct dequantize_part *part,
                                 size_t block, size_t within, struct quantized_terms terms, vec *x)
 {
-    terms = quantized_half_terms(type, &part->row, block, within, terms);
+    terms = quantized_half_terms(type, way.narrow, &part->row, block, within, terms);
     dequantize_vecs(type, way, part, block, within, terms, x, LINE_VECS);
 }
 
@@ -190,7 +191,7 @@ VEC_INLINE void dequantize_columns(inlay_element_type type, struct dequantize_wa
     if (left == 0 || quantized_whole(type))
         return;
     struct quantized_terms terms = quantized_block_terms(type, &part->row, block, row_terms);
-    terms = quantized_half_terms(type, &part->row, block, 0, terms); /* scales per half block: one half is left */
+    terms = quantized_half_terms(type, false, &part->row, block, 0, terms);
     if (way.element_bytes == sizeof(float) && left >= LINE_FLOATS) {
         dequantize_line(type, way, part, block, 0, terms);
         within = LINE_FLOATS;
@@ -198,12 +199,16 @@ VEC_INLINE void dequantize_columns(inlay_element_type type, struct dequantize_wa
     for (; within + VEC_LEN <= left; within += VEC_LEN) {
         unsigned char *out = part->out + dequantize_column(part, block, within) * way.element_bytes;
         vec x;
+        if (way.narrow && within == QUANTIZED_HALF)
+            terms = quantized_half_terms(type, true, &part->row, block, QUANTIZED_HALF, terms);
         dequantize_vecs(type, way, part, block, within, terms, &x, 1);
         if (way.element_bytes == 2)
             vec_store_halves(out, cast_half(x, way.out_type));
         else
             vec_store(out, x);
     }
+    if (way.narrow && within == QUANTIZED_HALF && within < left)
+        terms = quantized_half_terms(type, true, &part->row, block, QUANTIZED_HALF, terms);
     if (within < left)
         dequantize_last(type, way, part, block, within, left - within, terms);
 }
@@ -253,7 +258,7 @@ VEC_INLINE void dequantize_row(inlay_element_type type, struct dequantize_way wa
         part.columns = left < step ? left : step;
         part.position = way.positioned ? row.position + part.first * sizeof(float) : NULL;
         part.out = askew ? lines + lead : row.out;
-        if (way.element_bytes == 2)
+        if (way.element_bytes == 2 || way.narrow)
             dequantize_columns(type, way, &part, table);
         else if (way.stream)
             dequantize_columns(type, dequantize_floats(way.positioned, way.scaled, true), &part, table);
@@ -293,17 +298,32 @@ VEC_INLINE void dequantize_rows(inlay_element_type type, struct dequantize_way w
     }
 }
 
+/* Returns true if a tile has groups of half a block. Affine types have none. */
+VEC_INLINE bool dequantize_is_narrow(inlay_element_type type, const struct inlay_embed_tile *tile)
+{
+    return quantized_layouts[type].grouped && !quantized_layouts[type].biased && tile->group == QUANTIZED_HALF;
+}
+
 /* Writes 16-bit rows. */
 VEC_INLINE void dequantize_halves_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
 {
-    const struct dequantize_way way = {2, tile->out_type, tile->positions != NULL, true, tile->stream};
+    struct dequantize_way way = {2, tile->out_type, tile->positions != NULL, true, tile->stream, false};
+    if (!dequantize_is_narrow(type, tile)) {
+        dequantize_rows(type, way, tile);
+        return;
+    }
+    way.narrow = true;
     dequantize_rows(type, way, tile);
 }
 
 /* Writes float32 rows. */
 VEC_INLINE void dequantize_floats_tile(inlay_element_type type, const struct inlay_embed_tile *tile)
 {
-    if (tile->positions != NULL)
+    if (dequantize_is_narrow(type, tile))
+        dequantize_rows(
+            type, (struct dequantize_way){sizeof(float), INLAY_F32, tile->positions != NULL, true, tile->stream, true},
+            tile);
+    else if (tile->positions != NULL)
         dequantize_rows(type, dequantize_floats(true, true, tile->stream), tile);
     else if (quantized_layouts[type].parts > 0 && tile->scale == 1)
         dequantize_rows(type, dequantize_floats(false, false, tile->stream), tile);

@@ -187,6 +187,19 @@ VEC_INLINE int quantized_zero(inlay_element_type type, const unsigned char *zero
     return type == INLAY_U8_GROUPED ? zeros[i] : quantized_nibble(zeros, i);
 }
 
+/* Sets the terms of a group of columns. */
+VEC_INLINE struct quantized_terms quantized_group_terms(inlay_element_type type, const struct quantized_row *row,
+                                                        size_t group, struct quantized_terms terms)
+{
+    const bool biased = quantized_layouts[type].biased;
+    terms.factor = vec_set1(inlay_load_f32(row->scales, biased ? 2 * group : group));
+    if (biased)
+        terms.bias = vec_set1(inlay_load_f32(row->scales, 2 * group + 1));
+    else if (row->zeros != NULL)
+        terms.shift = vec_set1(-(float)quantized_zero(type, row->zeros, row->zero_at + group));
+    return terms;
+}
+
 /* Adds the terms of a block to those of its row. */
 VEC_INLINE struct quantized_terms quantized_block_terms(inlay_element_type type, const struct quantized_row *row,
                                                         size_t block, struct quantized_terms terms)
@@ -208,15 +221,9 @@ VEC_INLINE struct quantized_terms quantized_block_terms(inlay_element_type type,
     default:
         break;
     }
-    if (layout->grouped) {
-        /* The group is a power of two, so shift: a division would take as long as the block. */
-        const size_t group = block * QUANTIZED_BLOCK >> __builtin_ctzl(row->group);
-        terms.factor = vec_set1(inlay_load_f32(row->scales, layout->biased ? 2 * group : group));
-        if (layout->biased)
-            terms.bias = vec_set1(inlay_load_f32(row->scales, 2 * group + 1));
-        else if (row->zeros != NULL)
-            terms.shift = vec_set1(-(float)quantized_zero(type, row->zeros, row->zero_at + group));
-    }
+    /* The group is a power of two, so shift: a division would take as long as the block. */
+    if (layout->grouped)
+        terms = quantized_group_terms(type, row, block * QUANTIZED_BLOCK >> __builtin_ctzl(row->group), terms);
     return terms;
 }
 
@@ -295,12 +302,15 @@ VEC_INLINE void quantized_share(inlay_element_type type, const struct quantized_
     }
 }
 
-/* Adds the terms of the half block that starts at column `within`. */
-VEC_INLINE struct quantized_terms quantized_half_terms(inlay_element_type type, const struct quantized_row *row,
-                                                       size_t block, size_t within, struct quantized_terms terms)
+/* Adds the terms of the half block that starts at column `within`. `narrow`: it is a group. */
+VEC_INLINE struct quantized_terms quantized_half_terms(inlay_element_type type, bool narrow,
+                                                       const struct quantized_row *row, size_t block, size_t within,
+                                                       struct quantized_terms terms)
 {
     const struct quantized_layout *layout = &quantized_layouts[type];
     const size_t half = within / QUANTIZED_HALF;
+    if (narrow && half == 1) /* the first half has the terms of the block */
+        terms = quantized_group_terms(type, row, 2 * block + 1, terms);
     if (type == INLAY_E2M1_F32)
         terms.factor = vec_set1(inlay_load_f32(row->scales, block * 2 + half));
     if (type == INLAY_NVFP4)

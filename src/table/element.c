@@ -134,7 +134,7 @@ size_t inlay_table_scale_bytes(inlay_element_type type, size_t dim, uint32_t gro
     case INLAY_SCALES_PER_ROW:
         return format->scale_bytes;
     case INLAY_SCALES_PER_GROUP:
-        return group == 0 || __builtin_mul_overflow(dim / group, format->scale_bytes, &bytes) ? 0 : bytes;
+        return group == 0 || __builtin_mul_overflow(inlay_groups(dim, group), format->scale_bytes, &bytes) ? 0 : bytes;
     case INLAY_SCALES_PER_BLOCK:
         return (dim >> format->log2_columns) * format->scale_bytes;
     default:
@@ -147,11 +147,12 @@ size_t inlay_table_zero_bytes(inlay_element_type type, size_t rows, size_t dim, 
     if (type < INLAY_F32 || type >= INLAY_ELEMENT_TYPES || group == 0)
         return 0;
     const unsigned in_byte = inlay_row_formats[type].zeros_in_byte;
+    const size_t groups = inlay_groups(dim, group);
     size_t bytes;
-    if (in_byte == 0 || __builtin_mul_overflow(dim / group / in_byte, rows, &bytes))
+    if (in_byte == 0 || __builtin_mul_overflow(groups / in_byte, rows, &bytes))
         return 0;
     /* An odd zero point takes a byte of its row, or half a byte if they are packed flat. */
-    const size_t odd = dim / group % in_byte == 0 ? 0 : type == INLAY_U4_GROUPED_FLAT ? rows / 2 + rows % 2 : rows;
+    const size_t odd = groups % in_byte == 0 ? 0 : type == INLAY_U4_GROUPED_FLAT ? rows / 2 + rows % 2 : rows;
     return __builtin_add_overflow(bytes, odd, &bytes) ? 0 : bytes;
 }
 

@@ -11,7 +11,7 @@ enum inlay_scales {
     INLAY_SCALES_NONE,      /* it has none, or they are in its blocks */
     INLAY_SCALES_IN_ROW,    /* after the elements of each row */
     INLAY_SCALES_PER_ROW,   /* in an array [rows] of float32 */
-    INLAY_SCALES_PER_GROUP, /* in an array [rows, dim / group], with a float32 scale, or a float32 scale and bias */
+    INLAY_SCALES_PER_GROUP, /* in an array [rows, groups], with a float32 scale, or a float32 scale and bias */
     INLAY_SCALES_PER_BLOCK, /* in an array, one for each block of a row */
 };
 
@@ -29,6 +29,12 @@ extern const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES];
 
 /* The scale of rows without an array of scales. */
 extern const float inlay_unit_scale;
+
+/* Returns the number of groups of a row. The last one may be shorter. */
+static inline size_t inlay_groups(size_t dim, uint32_t group)
+{
+    return dim / group + (dim % group > 0);
+}
 
 /* Returns the bytes of one element of an output; 0 for types that outputs can't have. */
 size_t inlay_type_bytes(inlay_element_type type);

@@ -6,6 +6,7 @@
 #include "table/quantize.h"
 
 #include "base/fpenv.h"
+#include "base/minmax.h"
 #include "dispatch/dispatch.h"
 #include "dispatch/kernels.h"
 #include "table/view.h"
@@ -98,9 +99,9 @@ static void quantize_grouped(const struct row *row)
 {
     const bool flat = row->type == INLAY_U4_GROUPED_FLAT, is_signed = row->type == INLAY_I8_GROUPED;
     const double least = is_signed ? -128 : 0, most = is_signed ? 127 : row->type == INLAY_U8_GROUPED ? 255 : 15;
-    for (size_t group = 0; group < row->dim / row->group; group++) {
-        size_t first = group * row->group;
-        struct range range = range_of(row->from, first, row->group);
+    for (size_t group = 0, first = 0; first < row->dim; group++, first += row->group) {
+        const size_t count = inlay_min(row->group, row->dim - first);
+        struct range range = range_of(row->from, first, count);
         double step, zero = flat || is_signed ? 0 : (most + 1) / 2;
         if (row->zeros != NULL) {
             /* 0 counts as one of the values, so the zero point is in the type's range. */
@@ -113,7 +114,7 @@ static void quantize_grouped(const struct row *row)
             step = step_of(flat ? range.most : magnitude_of(range), most - zero);
         }
         inlay_store_f32(row->scales, group, (float)step);
-        for (size_t i = first; i < first + row->group; i++)
+        for (size_t i = first; i < first + count; i++)
             put_grouped(row, row->to, i, clamped(nearest(value_at(row->from, i) / step) + zero, least, most));
     }
 }
@@ -123,13 +124,13 @@ static void quantize_affine(const struct row *row)
     const unsigned bits = inlay_row_formats[row->type].block_bytes / 4;
     const double most = (1 << bits) - 1;
     memset(row->to, 0, inlay_table_row_bytes(row->type, row->dim));
-    for (size_t group = 0; group < row->dim / row->group; group++) {
-        const size_t first = group * row->group;
-        const struct range range = range_of(row->from, first, row->group);
+    for (size_t group = 0, first = 0; first < row->dim; group++, first += row->group) {
+        const size_t count = inlay_min(row->group, row->dim - first);
+        const struct range range = range_of(row->from, first, count);
         const double step = step_of(range.most - range.least, most);
         inlay_store_f32(row->scales, 2 * group, (float)step);
         inlay_store_f32(row->scales, 2 * group + 1, (float)range.least);
-        for (size_t i = first; i < first + row->group; i++) {
+        for (size_t i = first; i < first + count; i++) {
             const unsigned q = (unsigned)clamped(nearest((value_at(row->from, i) - range.least) / step), 0, most);
             unsigned char *to = row->to + i * bits / 8;
             to[0] = (unsigned char)(to[0] | q << i * bits % 8);

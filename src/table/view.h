@@ -84,7 +84,7 @@ static inline struct inlay_row_place inlay_row_place(const inlay_table *table, s
             (const unsigned char *)extent.scales +
             (row * (table->dim >> format->log2_columns) + (column >> format->log2_columns)) * format->scale_bytes;
     } else {
-        size_t groups = table->dim / table->group;
+        size_t groups = inlay_groups(table->dim, table->group);
         at.scales = (const unsigned char *)extent.scales + (row * groups + column / table->group) * format->scale_bytes;
         /* Each row of zero points fills whole bytes, unless they are packed flat. */
         if (table->type == INLAY_U4_GROUPED)

@@ -117,12 +117,15 @@ START_TEST(compressed_tensors)
     static const struct compressed tables[] = {
         {4, 128, 4, false, "F32", NO_ZEROS, 32}, {4, 128, 1, false, "BF16", NO_ZEROS, 128},
         {4, 192, 3, false, "F16", WORDS, 64},    {4, 96, 3, false, "BF16", WORDS, 32},
-        {4, 96, 1, false, "F32", WORDS, 32},     {4, 256, 1, true, "F32", NO_ZEROS, 128},
-        {4, 64, 1, true, "F32", BYTES, 64},      {8, 128, 2, false, "F32", NO_ZEROS, 64},
+        {4, 96, 1, false, "F32", WORDS, 128},    {4, 256, 1, true, "F32", NO_ZEROS, 128},
+        {4, 64, 1, true, "F32", BYTES, 128},     {8, 128, 2, false, "F32", NO_ZEROS, 64},
         {8, 256, 1, false, "BF16", WORDS, 128},  {8, 160, 5, false, "F16", WORDS, 32},
-        {8, 96, 1, true, "BF16", BYTES, 32},     {0, 128, 2, false, "BF16", NO_ZEROS, 64},
-        {0, 128, 4, false, "F32", BYTES, 32},    {0, 96, 1, false, "F32", BYTES, 32},
-        {0, 64, 1, true, "BF16", BYTES, 64},
+        {8, 96, 1, true, "BF16", BYTES, 128},    {0, 128, 2, false, "BF16", NO_ZEROS, 64},
+        {0, 128, 4, false, "F32", BYTES, 32},    {0, 96, 1, false, "F32", BYTES, 128},
+        {0, 64, 1, true, "BF16", BYTES, 128},    {4, 80, 5, false, "F32", NO_ZEROS, 16},
+        {4, 128, 8, false, "BF16", WORDS, 16},   {8, 48, 3, false, "F16", WORDS, 16},
+        {0, 144, 3, false, "F32", BYTES, 16},    {4, 232, 1, false, "BF16", WORDS, 128},
+        {8, 20, 1, false, "F32", WORDS, 128},    {0, 131, 1, true, "F32", BYTES, 128},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         const struct compressed *wanted = &tables[i];
@@ -241,7 +244,7 @@ START_TEST(quantized_tables_that_are_refused)
         {{packed, shape, {"t.weight_scale", "F32", 3, 2}}, SHAPE, "scales of groups"},
         {{packed, shape, {"t.weight_scale", "F8_E4M3", 2, 2}}, SHAPE, "scales of groups"},
         {{packed, shape, {"t.weight_scale", "F32", 2, 3}}, SHAPE, "its 3 groups do not divide"},
-        {{packed, shape, {"t.weight_scale", "F32", 2, 4}}, SHAPE, "groups of 16 columns"},
+        {{packed, shape, {"t.weight_scale", "F32", 2, 8}}, SHAPE, "groups of 8 columns"},
         {{packed, shape, scales, {"t.weight_zero_point", "I32", 2, 2}}, SHAPE, "zero points"},
         {{packed, shape, scales, {"t.weight_zero_point", "I32", 1, 1}}, SHAPE, "zero points"},
         {{packed, shape, scales, {"t.weight_zero_point", "I8", 1, 0}}, SHAPE, "zero points"},
@@ -258,7 +261,7 @@ START_TEST(quantized_tables_that_are_refused)
         {{i8, {"t.weight_scale", "F32", 3, 2}}, SHAPE, "scales of groups"},
         {{i8, {"t.weight_scale", "F32", 2, 1}, {"t.weight_zero_point", "I8", 2, 2}}, SHAPE, "zero points"},
         {{i8, scales, {"t.weight_zero_point", "I32", 1, 2}}, SHAPE, "zero points"},
-        {{{"t.weight", "I8", 2, 40}, {"t.weight_scale", "F32", 2, 1}, {"t.weight_zero_point", "I8", 2, 1}},
+        {{{"t.weight", "I8", 2, 80}, {"t.weight_scale", "F32", 2, 2}, {"t.weight_zero_point", "I8", 2, 2}},
          SHAPE,
          "groups of 40 columns"},
         {{{"t.weight", "F8_E4M3", 2, 4}, {"t.weight_scale", "F32", 1, 0}, {"t.weight_zero_point", "F8_E4M3", 1, 0}},
@@ -266,7 +269,8 @@ START_TEST(quantized_tables_that_are_refused)
          "F8_E4M3 tables have no zero points"},
     };
     static const int64_t good_shape[2] = {2, 64},
-                         shapes[][2] = {{3, 64}, {2, 65}, {2, 0}, {2, -64}, {2, INT64_MAX}, {2, 80}}; /* 80: 3 bits */
+                         shapes[][2] = {{3, 64}, {2, 65}, {2, 0}, {2, -64}, {2, INT64_MAX},
+                                        {2, 80}, {2, 63}, {2, 31}}; /* 80: 3 bits; 63 and 31 end within a word */
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         refuse_parts(bad[i].parts, good_shape, (inlay_file_status)bad[i].status, bad[i].message);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)

@@ -53,10 +53,10 @@ def compressed_cases():
         yield "float-quantized", 8, "float", "channel", None, True, dtype
         yield "float-quantized", 8, "float", "tensor", None, True, dtype
         for symmetric in True, False:
-            for strategy, group in ("channel", None), ("tensor", None), ("group", 32), ("group", 64):
+            for strategy, group in ("channel", None), ("tensor", None), ("group", 16), ("group", 32):
                 yield "int-quantized", 8, "int", strategy, group, symmetric, dtype
             for bits in 4, 8:
-                for strategy, group in ("channel", None), ("tensor", None), ("group", 32), ("group", 64):
+                for strategy, group in ("channel", None), ("tensor", None), ("group", 16), ("group", 32):
                     yield "pack-quantized", bits, "int", strategy, group, symmetric, dtype
 
 

@@ -141,7 +141,7 @@ static void draw_spec(struct ngram_call *call, struct source *source)
 static void cut_table(struct source *source, inlay_table *table, inlay_table_extent *parts)
 {
     const bool flat = table->type == INLAY_U4_GROUPED_FLAT && table->zeros != NULL, equal = half(source);
-    const size_t groups = table->group > 0 ? table->dim / table->group : 1, step = flat ? 2 : 1;
+    const size_t groups = table->group > 0 ? groups_of(table->dim, table->group) : 1, step = flat ? 2 : 1;
     const size_t row_scales = row_scale_bytes(table->type, table->dim, table->group);
     const size_t rows_each = step * (1 + choose(source, table->rows));
     size_t n = 0;
@@ -161,11 +161,12 @@ static void cut_table(struct source *source, inlay_table *table, inlay_table_ext
 /* Draws a table over the random bytes of its arena. */
 static inlay_table draw_ngram_table(struct source *source, size_t dim, inlay_element_type type)
 {
-    const uint32_t group = is_grouped(type) ? 32u << choose(source, 3) : 0;
-    if (inlay_table_row_bytes(type, dim) == 0 || (group > 0 && dim % group != 0))
+    const uint32_t group = is_grouped(type) ? (uint32_t)narrowest_group(type) << choose(source, 3) : 0;
+    if (inlay_table_row_bytes(type, dim) == 0)
         return draw_ngram_table(source, dim, INLAY_F16);
     const size_t row_bytes = inlay_table_row_bytes(type, dim), row_scales = row_scale_bytes(type, dim, group);
-    const size_t stride = row_bytes + (one_in(source, 3) ? choose(source, 9) : 0), groups = group > 0 ? dim / group : 1;
+    const size_t stride = row_bytes + (one_in(source, 3) ? choose(source, 9) : 0),
+                 groups = group > 0 ? groups_of(dim, group) : 1;
     size_t most = TABLE_BYTES / (stride > row_scales ? stride : row_scales);
     if (!half(source) && most > 40)
         most = 40;

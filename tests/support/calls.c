@@ -107,7 +107,7 @@ static unsigned char *draw_noise(struct source *source, int which, size_t bytes)
 /* Draws the arrays of a view's rows in these arenas. */
 static void draw_arrays(struct source *source, inlay_table *table, bool scaled, bool zeros, const int which[3])
 {
-    const size_t groups = table->group > 0 ? table->dim / table->group : 1;
+    const size_t groups = table->group > 0 ? groups_of(table->dim, table->group) : 1;
     const size_t scale_bytes = table->rows * row_scale_bytes(table->type, table->dim, table->group);
     const size_t bytes = (table->rows - 1) * table->stride_bytes + inlay_table_row_bytes(table->type, table->dim);
     if (table->type != INLAY_F32) {
@@ -154,8 +154,8 @@ inlay_table draw_table(struct source *source, enum table_place which, size_t row
     if (any_type)
         type = (inlay_element_type)(1 + choose(source, INLAY_ELEMENT_TYPES - 1));
     bool grouped = is_grouped(type), scaled = row_scale_bytes(type, 32, 32) > 0, zeros;
-    uint32_t group = grouped ? 32u << choose(source, 3) : 0;
-    if ((grouped ? dim % group != 0 : inlay_table_row_bytes(type, dim) == 0) || (scaled && !arrays)) {
+    uint32_t group = grouped ? (uint32_t)narrowest_group(type) << choose(source, 3) : 0;
+    if (inlay_table_row_bytes(type, dim) == 0 || (scaled && !arrays)) {
         type = INLAY_F16;
         grouped = scaled = false;
     }

@@ -75,6 +75,11 @@ inlay_table reference_array(const inlay_table *table, size_t *row)
     return array;
 }
 
+static size_t groups_in_row(const inlay_table *table)
+{
+    return (table->dim - 1) / table->group + 1;
+}
+
 /* Returns element i of numbers or zero points of a grouped type. */
 static int integer_at(inlay_element_type type, const void *data, size_t i)
 {
@@ -85,7 +90,7 @@ static int integer_at(inlay_element_type type, const void *data, size_t i)
 static float grouped_at(const inlay_table *table, size_t row, size_t column)
 {
     const unsigned char *data = (const unsigned char *)table->data + row * table->stride_bytes;
-    size_t groups = table->dim / table->group, group = column / table->group;
+    size_t groups = groups_in_row(table), group = column / table->group;
     int zero = table->type == INLAY_U4_GROUPED ? 8 : table->type == INLAY_U8_GROUPED ? 128 : 0;
     if (table->zeros != NULL)
         zero = integer_at(table->type, table->zeros,
@@ -97,7 +102,7 @@ static float grouped_at(const inlay_table *table, size_t row, size_t column)
 static float affine_at(const inlay_table *table, size_t row, size_t column, size_t bits)
 {
     const unsigned char *words = (const unsigned char *)table->data + row * table->stride_bytes;
-    const size_t word = column * bits / 32 * 4, next = word + 4, pair = row * (table->dim / table->group) * 2;
+    const size_t word = column * bits / 32 * 4, next = word + 4, pair = row * groups_in_row(table) * 2;
     uint64_t two = 0;
     memcpy(&two, words + word, next + 4 <= table->dim * bits / 8 ? 8 : 4);
     const float product = (float)(two >> column * bits % 32 & ((1U << bits) - 1)) *

@@ -249,10 +249,20 @@ size_t whole_columns(inlay_element_type type)
     return type == INLAY_E4M3_E8M0 || is_affine(type) ? 32 : type == INLAY_E2M1_F32 ? 16 : 1;
 }
 
+size_t narrowest_group(inlay_element_type type)
+{
+    return is_affine(type) ? 32 : 16;
+}
+
+size_t groups_of(size_t columns, size_t group)
+{
+    return (columns + group - 1) / group;
+}
+
 size_t row_scale_bytes(inlay_element_type type, size_t dim, size_t group)
 {
     if (is_grouped(type))
-        return (dim + group - 1) / group * sizeof(float) * (is_affine(type) ? 2 : 1);
+        return groups_of(dim, group) * sizeof(float) * (is_affine(type) ? 2 : 1);
     if (type == INLAY_E4M3_E8M0)
         return dim / 32;
     if (type == INLAY_E2M1_F32)

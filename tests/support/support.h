@@ -129,6 +129,12 @@ extern const struct type_of_ggml types_of_ggml[TYPES_OF_GGML];
 /* Returns the ggml type of a table type, or null. */
 const struct type_of_ggml *type_of_ggml(inlay_element_type type);
 
+/* Returns the fewest columns of a group. */
+size_t narrowest_group(inlay_element_type type);
+
+/* Returns the number of groups of columns, which may end in a shorter one. */
+size_t groups_of(size_t columns, size_t group);
+
 /* Returns the number that dim must be a multiple of, apart from groups: 1, or the columns of a block. */
 size_t whole_columns(inlay_element_type type);
 

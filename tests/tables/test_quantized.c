@@ -41,11 +41,6 @@ static size_t scale_bytes(inlay_element_type type, size_t columns, size_t group)
     return type == INLAY_U8_ROWWISE ? 8 : type == INLAY_U4_ROWWISE ? 4 : row_scale_bytes(type, columns, group);
 }
 
-static size_t groups_of(size_t columns, size_t group)
-{
-    return (columns + group - 1) / group;
-}
-
 struct shape {
     inlay_element_type type, out_type;
     size_t columns, group;
@@ -165,7 +160,6 @@ static void check_shape(const struct shape *shape, uint64_t seed)
 static void check_everywhere(size_t columns, enum placement placement, size_t offset)
 {
     static const float scales[] = {1, 22.627417f, -0.5f, 0, NAN, INFINITY, 0x1p-140f};
-    static const size_t groups[] = {32, 64, 128};
     for (inlay_element_type type = INLAY_F32; type < INLAY_ELEMENT_TYPES; type++)
         for (int way = 0; way < 6 && columns % whole_columns(type) == 0; way++) {
             size_t mixed = columns * 7 + offset * 3 + (size_t)way;
@@ -173,7 +167,7 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
                 .type = type,
                 .out_type = INLAY_F32,
                 .columns = columns,
-                .group = groups[mixed % 3],
+                .group = narrowest_group(type) << mixed % 3,
                 .zeros = has_zeros(type) && way % 2 == 0,
                 .positioned = way % 3 > 0,
                 .in_place = way % 3 == 2,

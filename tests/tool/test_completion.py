@@ -34,7 +34,7 @@ LINES = [
     (("table", "--shift", ""), ["0", "1"]),
     (("convert", "--type", "q8"), ["q8_0"]),
     (("convert", "--type=q8"), ["--type=q8_0"]),
-    (("convert", "--group", ""), ["32", "64", "128"]),
+    (("convert", "--group", ""), ["16", "32", "64", "128"]),
     (("convert", ""), ["*"]),
     (("convert", "a"), ["*"]),
     (("convert", "a", "b"), []),

@@ -45,7 +45,7 @@ COMPLETED = {
 LISTED = {
     "inlay ": ["--help", "--version", "convert", "embed", "info", "model", "ngram", "selftest", "table"],
     "inlay selftest --": ["--digests", "--help"],
-    "inlay convert --group ": ["128", "32", "64"],
+    "inlay convert --group ": ["128", "16", "32", "64"],
     "inlay convert --type q5_": ["q5_0", "q5_1", "q5_k"],
     "inlay convert --type=q5_": ["q5_0", "q5_1", "q5_k"],
     "inlay table --recipe torch-": ["torch-div", "torch-exp"],

@@ -77,9 +77,6 @@ static int prepare(struct conversion *c)
         to->group = options->group != 0 ? (uint32_t)options->group : from->group != 0 ? from->group : DEFAULT_GROUP;
     if (inlay_table_row_bytes(to->type, to->dim) == 0)
         return failed("%s rows cannot have %zu columns, the dim of %s", type, to->dim, shown(options->from));
-    if (to->group != 0 && to->dim % to->group != 0)
-        return failed("%s has dim %zu, which is not a multiple of --group %u", shown(options->from), to->dim,
-                      to->group);
     for (int i = 0; i < ARRAYS; i++) {
         c->before[i] = stored_array(i, from->type, from->rows, from->dim, from->group);
         to->array[i] = stored_array(i, to->type, to->rows, to->dim, to->group);

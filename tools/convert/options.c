@@ -39,14 +39,14 @@ static const struct option_rule rules[] = {
              "--table-type TYPE finds them. - writes .npy to stdout, for tables without these arrays"},
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: the name of the old one)"},
-    {"group", "32|64|128", OPTION_INTEGER, FIELD(group), 32, 128,
+    {"group", "16|32|64|128", OPTION_INTEGER, FIELD(group), 16, 128,
      .help = "columns per scale of grouped and affine types (default: those of the table, or 32)"},
     {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "store zero points; only for grouped types"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "element type of the table, if the file's elements don't determine it; takes the names of --type",
      .heading = "\nIf FROM is a .npy file; scales and zero points are in the same directory:\n"},
     {"dim", "N", OPTION_INTEGER, FIELD(dim), 1, INT32_MAX,
-     .help = "number of columns; only needed for u4_rowwise, if it is odd"},
+     .help = "number of columns; only needed for u4_rowwise and u4_grouped, if it is odd"},
     {.name = NULL},
 };
 
@@ -58,8 +58,10 @@ static int check_group(const struct convert_options *options, const struct comma
     if (options->zeros && stored_array(ARRAY_ZEROS, options->type, 1, 32, 32).rank == 0)
         return misused("--zeros is only for types with zero points, and %s has none",
                        enum_name(ELEMENT_TYPES, (int)options->type));
-    if (options->group != 0 && options->group != 32 && options->group != 64 && options->group != 128)
-        return misused("--group %d must be 32, 64 or 128", (int)options->group);
+    const int group = (int)options->group;
+    const bool narrow = inlay_table_row_bytes(options->type, 16) > 0;
+    if (group != 0 && (group < (narrow ? 16 : 32) || group > 128 || (group & (group - 1)) != 0))
+        return misused("--group %d must be %s32, 64 or 128", group, narrow ? "16, " : "");
     return DONE;
 }
 

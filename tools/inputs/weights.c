@@ -91,13 +91,12 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
     return DONE;
 }
 
-/* Returns the number of columns per scale: 64 or 128 if that matches the array of scales, otherwise 32. The shape is
-   checked later. */
+/* Returns the number of columns per scale: the first that matches the array of scales, or 32. The shape is checked
+   later. */
 static uint32_t group_of(const inlay_table *table, const struct npy *scales)
 {
-    for (uint32_t group = 64; group <= 128; group *= 2)
-        if (table->dim % group == 0 &&
-            stored_array(ARRAY_SCALES, table->type, table->rows, table->dim, group).shape[1] == scales->dim)
+    for (uint32_t group = 16; group <= 128; group *= 2)
+        if (stored_array(ARRAY_SCALES, table->type, table->rows, table->dim, group).shape[1] == scales->dim)
             return group;
     return 32;
 }

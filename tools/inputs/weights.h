@@ -32,7 +32,8 @@ int weights_make(const inlay_sinusoid *sinusoid, int64_t seed, size_t rows, size
  * Loads a table from a .npy file and its files of scales and zero points.
  *
  * @param type  0: from the type of the file's elements
- * @param dim   required dim, or 0 for any; needed for u4_rowwise, where two dims have rows of the same size
+ * @param dim   required dim, or 0 for any; needed for 4-bit types without blocks, as rows of two dims have the same
+ * size
  */
 int weights_load(const char *path, inlay_element_type type, size_t dim, struct weights *weights);
 

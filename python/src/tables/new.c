@@ -102,7 +102,7 @@ PyObject *table_quantize(PyObject *Py_UNUSED(module), PyObject *args)
     const inlay_table *from = table_view(table);
     struct output to[ARRAYS];
     memset(to, 0, sizeof to);
-    if ((!grouped || table_group(group, from->dim, &columns) == 0) &&
+    if ((!grouped || table_group(group, type, &columns) == 0) &&
         open_arrays(to, from, type, columns, with_zeros != 0) == 0) {
         const double error = fill_arrays(to, from, type, columns);
         if (error >= 0)

@@ -149,14 +149,15 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
     return 0;
 }
 
-int table_group(PyObject *group, size_t dim, uint32_t *columns)
+int table_group(PyObject *group, inlay_element_type type, uint32_t *columns)
 {
+    const bool narrow = inlay_table_row_bytes(type, 16) > 0;
     uint64_t given = 32;
     if (option_uint64(group, "group", &given) < 0)
         return -1;
-    if ((given != 32 && given != 64 && given != 128) || dim % given != 0)
-        return raise_error(PyExc_ValueError, "group %llu must be 32, 64 or 128 and divide dim %zu",
-                           (unsigned long long)given, dim);
+    if (given < (narrow ? 16 : 32) || given > 128 || (given & (given - 1)) != 0)
+        return raise_error(PyExc_ValueError, "group %llu must be %s32, 64 or 128", (unsigned long long)given,
+                           narrow ? "16, " : "");
     *columns = (uint32_t)given;
     return 0;
 }
@@ -172,7 +173,7 @@ static int read_parameters(struct table *table, PyObject *scales, PyObject *zero
     enum dtype dtype;
     if (!grouped && group != Py_None)
         return raise_error(PyExc_ValueError, "type %s takes no zeros or group", name);
-    if (grouped && table_group(group, view->dim, &view->group) < 0)
+    if (grouped && table_group(group, view->type, &view->group) < 0)
         return -1;
     int dims = table_scales_shape(view->type, view->rows, view->dim, view->group, shape, &dtype);
     if (given ? dims == 0 : dims != 0 && !optional)

@@ -26,8 +26,8 @@ int table_zeros_shape(inlay_element_type type, size_t rows, size_t dim, uint32_t
 /* Checks that `dim` is a multiple of a type's block size. Returns -1 with ValueError set on failure. */
 int table_check_dim(const char *what, inlay_element_type type, size_t dim);
 
-/* Reads `group`, the number of columns per scale. Returns -1 with an exception set on failure. */
-int table_group(PyObject *group, size_t dim, uint32_t *columns);
+/* Reads `group`, the number of columns per scale of a type. Returns -1 with an exception set on failure. */
+int table_group(PyObject *group, inlay_element_type type, uint32_t *columns);
 
 /* Makes a Table from a dict with the arguments of Table(). Steals the dict. If it is null, an exception must already be
    set. `what` names the data in errors. A negative largest_error means that the error is unknown. Returns null with an
