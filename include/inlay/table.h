@@ -88,10 +88,15 @@ typedef enum inlay_element_type {
     INLAY_U5_AFFINE = 33,  /**< same with 5 bits per q */
     INLAY_U6_AFFINE = 34,  /**< same with 6 bits per q */
     INLAY_U8_AFFINE = 35,  /**< same with 8 bits per q */
+    INLAY_U8_ROWWISE_FIRST = 36, /**< float16 scale and bias, then uint8 q [dim], within the row: q * scale + bias. Rows
+                                      of FBGEMM's table-batched embeddings and of TorchRec */
+    INLAY_U4_ROWWISE_FIRST = 37, /**< same with packed 4-bit q */
+    INLAY_U2_ROWWISE_FIRST = 38, /**< same with packed 2-bit q, lowest bits first; dim is a multiple of 32 */
+    INLAY_U2_ROWWISE = 39,       /**< as INLAY_U4_ROWWISE with 2-bit q, lowest bits first; dim is a multiple of 32 */
 } inlay_element_type;
 
 /** One more than the largest element type. */
-#define INLAY_ELEMENT_TYPES 36
+#define INLAY_ELEMENT_TYPES 40
 
 /** Returns a name of an element type. Index 0 is the name in the command and the Python package ("q4_k", "float16").
     Index 1 is the spelling in model files or specifications ("Q4_K", "F16"). Further indices are synonyms ("fp16",
@@ -451,7 +456,7 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *     I8, I8_INVERSE              max |x| / 127                      1/2 step
  *     I8 without scales           1                                  1/2 step
  *     U8_ROWWISE                  (max - min) / 255                  1/2 step
- *     U4_ROWWISE                  (max - min) / 15                   1/2 step + 2^-11 of |min| and of max - min
+ *     other ROWWISE types         (max - min) / (2^bits - 1)         1/2 step + 2^-11 of |min| and of max - min
  *     U2_AFFINE to U8_AFFINE      (max - min) / (2^bits - 1)         1/2 step
  *     grouped types, zero points: 4 bits: (max - min) / 15, with 0   1/2 step
  *                                 8 bits: (max - min) / 255, with 0  1/2 step
@@ -493,8 +498,8 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  *   points cannot hold negative values and rejects them with INLAY_ERROR_OPTION.
  * - INLAY_I8_INVERSE stores the reciprocal of the step. The bias of the rowwise and AFFINE types and m of INLAY_Q4_1
  *   and INLAY_Q5_1 is min.
- * - The step is rounded to float16 in INLAY_Q8_0, Q4_0, Q5_0, Q4_1, Q5_1, IQ4_NL and U4_ROWWISE. So are m and the bias
- *   of INLAY_U4_ROWWISE.
+ * - The step is rounded to float16 in INLAY_Q8_0, Q4_0, Q5_0, Q4_1, Q5_1, IQ4_NL and the ROWWISE types except
+ *   INLAY_U8_ROWWISE. So are m and the bias.
  * - The value with the largest magnitude becomes -8 in INLAY_Q4_0 and -16 in INLAY_Q5_0, so the step can be negative.
  * - INLAY_IQ3_S encodes four columns as the nearest one of ggml's 512 quadruples.
  *
@@ -505,9 +510,9 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * on normal numbers and on tables of models.
  *
  * A float32 step is at least 2^-126. A float16 step below 2^-14 loses digits. This increases the error by at most 64 *
- * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, 16 * 2^-24 for INLAY_Q5_1, and 8 * 2^-24 for the other types
- * with a float16 step. A row, group or block of zeros stays zero. If all values of a row or group are equal, the
- * rowwise and AFFINE types dequantize it to its bias.
+ * 2^-24 for INLAY_Q8_0, INLAY_IQ4_NL and INLAY_IQ4_XS, 128 * 2^-24 for INLAY_U8_ROWWISE_FIRST, 16 * 2^-24 for
+ * INLAY_Q5_1, and 8 * 2^-24 for the other types with a float16 step. A row, group or block of zeros stays zero. If all
+ * values of a row or group are equal, the rowwise and AFFINE types dequantize it to its bias.
  *
  * @param from           a float32 table [rows, dim], not a shard; extents are allowed
  * @param to             the arrays to write

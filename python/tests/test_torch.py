@@ -254,6 +254,15 @@ def penalty_of(function, given, dtype=torch.float32):
     return {name: tensor.grad for name, tensor in {**learned, "weight": weight}.items()}
 
 
+@pytest.mark.parametrize("bits", [2, 4])
+def test_rowwise_tables_of_torch(bits):
+    pack, unpack = (getattr(torch.ops.quantized, f"embedding_bag_{bits}bit_{way}pack") for way in ("pre", "un"))
+    rows = pack(torch.randn(1000, 96))
+    first = torch.cat([rows[:, -4:], rows[:, :-4]], 1)  # as in table-batched embeddings of FBGEMM
+    for data, name in (rows, f"u{bits}_rowwise"), (first, f"u{bits}_rowwise_first"):
+        assert torch.equal(inlay.Layer(inlay.Table(data, name))(torch.arange(1000)), unpack(rows))
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", [eager, operator, flop_counted, traced])
 def test_second_derivatives(given, function):

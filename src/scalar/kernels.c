@@ -51,6 +51,12 @@ static float number_grouped(inlay_element_type type, const unsigned char *from, 
     return type == INLAY_U8_GROUPED ? (float)from[i] : (float)nibble(from, i);
 }
 
+/* Returns a number times a float16 scale plus a float16 bias. */
+static float value_rowwise(unsigned q, const unsigned char *scales)
+{
+    return (float)q * f16(load_u16(scales)) + f16(load_u16(scales + 2));
+}
+
 /* Returns a value of a grouped type: (number - zero) * scale. */
 static float value_grouped(const struct inlay_embed_tile *tile, size_t i, size_t column, float zero)
 {
@@ -208,8 +214,14 @@ static float value_of(const struct inlay_embed_tile *tile, size_t i, size_t colu
         return as_signed(row[column]) * (1 / inlay_load_f32(scales, 0));
     case INLAY_U8_ROWWISE:
         return (float)row[column] * inlay_load_f32(scales, 0) + inlay_load_f32(scales, 1);
+    case INLAY_U8_ROWWISE_FIRST:
+        return value_rowwise(row[column], scales);
     case INLAY_U4_ROWWISE:
-        return (float)nibble(row, column) * f16(load_u16(scales)) + f16(load_u16(scales + 2));
+    case INLAY_U4_ROWWISE_FIRST:
+        return value_rowwise(nibble(row, column), scales);
+    case INLAY_U2_ROWWISE:
+    case INLAY_U2_ROWWISE_FIRST:
+        return value_rowwise(row[column / 4] >> column % 4 * 2 & 3u, scales);
     case INLAY_U4_GROUPED:
         return value_grouped(tile, i, column, 8);
     case INLAY_U4_GROUPED_FLAT:

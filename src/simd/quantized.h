@@ -154,6 +154,10 @@ VEC_INLINE struct quantized_terms quantized_row_terms(inlay_element_type type, c
         terms.factor = vec_set1(inlay_load_f32(row->scales, 0));
         terms.bias = vec_set1(inlay_load_f32(row->scales, 1));
         break;
+    case INLAY_U8_ROWWISE_FIRST:
+    case INLAY_U4_ROWWISE_FIRST:
+    case INLAY_U2_ROWWISE_FIRST:
+    case INLAY_U2_ROWWISE:
     case INLAY_U4_ROWWISE:
         terms.factor = quantized_half(row->scales);
         terms.bias = quantized_half(row->scales + 2);

@@ -53,3 +53,7 @@ QUANTIZED_TYPE(embed_u4_affine, INLAY_U4_AFFINE, .bits = 4, .grouped = true, .sc
 QUANTIZED_TYPE(embed_u5_affine, INLAY_U5_AFFINE, .bits = 5, .grouped = true, .scaled = true, .biased = true)
 QUANTIZED_TYPE(embed_u6_affine, INLAY_U6_AFFINE, .bits = 6, .grouped = true, .scaled = true, .biased = true)
 QUANTIZED_TYPE(embed_u8_affine, INLAY_U8_AFFINE, .bits = 8, .grouped = true, .scaled = true, .biased = true)
+QUANTIZED_TYPE(embed_u8_rowwise_first, INLAY_U8_ROWWISE_FIRST, .bits = 8, .scaled = true, .biased = true)
+QUANTIZED_TYPE(embed_u4_rowwise_first, INLAY_U4_ROWWISE_FIRST, .bits = 4, .scaled = true, .biased = true)
+QUANTIZED_TYPE(embed_u2_rowwise_first, INLAY_U2_ROWWISE_FIRST, .bits = 2, .scaled = true, .biased = true)
+QUANTIZED_TYPE(embed_u2_rowwise, INLAY_U2_ROWWISE, .bits = 2, .scaled = true, .biased = true)

@@ -11,6 +11,13 @@
                                .scale_bytes = 2 * sizeof(float)                                                        \
     }
 
+/* Rows with a float16 scale and bias. */
+#define ROWWISE(name, log2, bytes, is_first)                                                                           \
+    {                                                                                                                  \
+        {name}, .log2_columns = (log2), .block_bytes = (bytes), .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 4,       \
+                .first = (is_first)                                                                                    \
+    }
+
 const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_F32] = {{"float32", "F32", "fp32", "float", "single"}, .block_bytes = 4},
     [INLAY_F16] = {{"float16", "F16", "fp16", "half"}, .block_bytes = 2},
@@ -25,8 +32,7 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
                           .scales = INLAY_SCALES_PER_ROW,
                           .scale_bytes = sizeof(float)},
     [INLAY_U8_ROWWISE] = {{"u8_rowwise"}, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 8},
-    [INLAY_U4_ROWWISE] =
-        {{"u4_rowwise"}, .log2_columns = 1, .block_bytes = 1, .scales = INLAY_SCALES_IN_ROW, .scale_bytes = 4},
+    [INLAY_U4_ROWWISE] = ROWWISE("u4_rowwise", 1, 1, false),
     [INLAY_U4_GROUPED] = {{"u4_grouped"},
                           .zeros_in_byte = 2,
                           .log2_columns = 1,
@@ -85,6 +91,10 @@ const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES] = {
     [INLAY_U5_AFFINE] = AFFINE(5),
     [INLAY_U6_AFFINE] = AFFINE(6),
     [INLAY_U8_AFFINE] = AFFINE(8),
+    [INLAY_U8_ROWWISE_FIRST] = ROWWISE("u8_rowwise_first", 0, 1, true),
+    [INLAY_U4_ROWWISE_FIRST] = ROWWISE("u4_rowwise_first", 1, 1, true),
+    [INLAY_U2_ROWWISE_FIRST] = ROWWISE("u2_rowwise_first", 5, 8, true),
+    [INLAY_U2_ROWWISE] = ROWWISE("u2_rowwise", 5, 8, false),
 };
 
 const float inlay_unit_scale = 1;

@@ -9,7 +9,7 @@
 /* Where the scales of a quantized type are. */
 enum inlay_scales {
     INLAY_SCALES_NONE,      /* it has none, or they are in its blocks */
-    INLAY_SCALES_IN_ROW,    /* after the elements of each row */
+    INLAY_SCALES_IN_ROW,    /* before or after the elements of each row */
     INLAY_SCALES_PER_ROW,   /* in an array [rows] of float32 */
     INLAY_SCALES_PER_GROUP, /* in an array [rows, groups], with a float32 scale, or a float32 scale and bias */
     INLAY_SCALES_PER_BLOCK, /* in an array, one for each block of a row */
@@ -22,6 +22,7 @@ struct inlay_row_format {
     enum inlay_scales scales;
     unsigned char scale_bytes;   /* per row, group or block */
     unsigned char zeros_in_byte; /* zero points per byte, one per group; 0: the type has none */
+    bool first;                  /* scales in the row precede its elements */
     bool optional;               /* the array of scales may be null: all scales are 1 */
 };
 

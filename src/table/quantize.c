@@ -66,24 +66,30 @@ static void quantize_u8_rowwise(const struct row *row)
 {
     struct range range = range_of(row->from, 0, row->dim);
     double step = step_of(range.most - range.least, 255);
-    inlay_store_f32(row->to + row->dim, 0, (float)step);
-    inlay_store_f32(row->to + row->dim, 1, (float)range.least);
+    inlay_store_f32(row->scales, 0, (float)step);
+    inlay_store_f32(row->scales, 1, (float)range.least);
     for (size_t i = 0; i < row->dim; i++)
         row->to[i] = (unsigned char)clamped(nearest((value_at(row->from, i) - range.least) / step), 0, 255);
 }
 
-static void quantize_u4_rowwise(const struct row *row)
+/* Rows with a float16 scale and bias, which are the row's scales. */
+static void quantize_rowwise(const struct row *row)
 {
+    const struct inlay_row_format *format = &inlay_row_formats[row->type];
     const uint16_t one = 0x3c00;
+    const unsigned bits = format->block_bytes * 8u >> format->log2_columns;
+    const double most = (1 << bits) - 1;
     struct range range = range_of(row->from, 0, row->dim);
-    unsigned char *pair = row->to + (row->dim + 1) / 2;
-    uint16_t bias_half = to_half(range.least), step_half = to_half((range.most - range.least) / 15);
+    uint16_t bias_half = to_half(range.least), step_half = to_half((range.most - range.least) / most);
     step_half = step_half == 0 ? one : step_half;
     double bias = half_value(bias_half), step = half_value(step_half);
-    for (size_t i = 0; i < row->dim; i++)
-        put_nibble(row->to, i, clamped(nearest((value_at(row->from, i) - bias) / step), 0, 15));
-    put_half(pair, 0, step_half);
-    put_half(pair, 1, bias_half);
+    memset(row->to, 0, (row->dim * bits + 7) / 8);
+    for (size_t i = 0; i < row->dim; i++) {
+        const unsigned q = (unsigned)clamped(nearest((value_at(row->from, i) - bias) / step), 0, most);
+        row->to[i * bits / 8] = (unsigned char)(row->to[i * bits / 8] | q << i * bits % 8);
+    }
+    put_half(row->scales, 0, step_half);
+    put_half(row->scales, 1, bias_half);
 }
 
 /* Writes a number of a grouped type, or a zero point. */
@@ -192,7 +198,7 @@ static const struct {
     [INLAY_I8] = {quantize_i8, BITS_STEPS, BITS_127},
     [INLAY_I8_INVERSE] = {quantize_i8_inverse, BITS_STEPS, 0},
     [INLAY_U8_ROWWISE] = {quantize_u8_rowwise, BITS_STEPS, 0},
-    [INLAY_U4_ROWWISE] = {quantize_u4_rowwise, BITS_F16, 0},
+    [INLAY_U4_ROWWISE] = {quantize_rowwise, BITS_F16, 0},
     [INLAY_U4_GROUPED] = {quantize_grouped, BITS_STEPS, 0},
     [INLAY_U4_GROUPED_FLAT] = {quantize_grouped, BITS_STEPS, 0},
     [INLAY_E4M3] = {quantize_e4m3, BITS_STEPS, BITS_448},
@@ -206,6 +212,10 @@ static const struct {
     [INLAY_U5_AFFINE] = {quantize_affine, BITS_STEPS, 0},
     [INLAY_U6_AFFINE] = {quantize_affine, BITS_STEPS, 0},
     [INLAY_U8_AFFINE] = {quantize_affine, BITS_STEPS, 0},
+    [INLAY_U8_ROWWISE_FIRST] = {quantize_rowwise, BITS_F16, 0},
+    [INLAY_U4_ROWWISE_FIRST] = {quantize_rowwise, BITS_F16, 0},
+    [INLAY_U2_ROWWISE_FIRST] = {quantize_rowwise, BITS_F16, 0},
+    [INLAY_U2_ROWWISE] = {quantize_rowwise, BITS_F16, 0},
 };
 
 /* Converts a row block by block. */
@@ -255,13 +265,14 @@ static double error_of(const struct inlay_kernels *kernels, const inlay_table *t
 static __attribute__((noinline)) double quantize_rows(const inlay_table *from, const inlay_table *to)
 {
     const struct inlay_kernels *kernels = inlay_dispatch();
+    const bool unscaled = inlay_row_formats[to->type].optional && to->scales == NULL;
     double largest_error = 0;
     for (size_t i = 0; i < to->rows; i++) {
         const struct inlay_row_place place = inlay_row_place(to, i, 0);
         const struct row row = {
             .from = inlay_row_place(from, i, 0).row,
             .to = (unsigned char *)(uintptr_t)place.row,
-            .scales = to->scales != NULL ? (unsigned char *)(uintptr_t)place.scales : NULL,
+            .scales = unscaled ? NULL : (unsigned char *)(uintptr_t)place.scales,
             .zeros = (unsigned char *)(uintptr_t)place.zeros,
             .first_zero = place.zero_at,
             .dim = to->dim,

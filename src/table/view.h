@@ -75,7 +75,9 @@ static inline struct inlay_row_place inlay_row_place(const inlay_table *table, s
     if (format->scales == INLAY_SCALES_NONE)
         return at;
     if (format->scales == INLAY_SCALES_IN_ROW) {
-        at.scales = begin + inlay_table_row_bytes(table->type, table->dim) - format->scale_bytes;
+        at.row += format->first ? format->scale_bytes : 0;
+        at.scales =
+            format->first ? begin : begin + inlay_table_row_bytes(table->type, table->dim) - format->scale_bytes;
     } else if (format->scales == INLAY_SCALES_PER_ROW) {
         at.scales = extent.scales != NULL ? (const unsigned char *)extent.scales + row * format->scale_bytes
                                           : (const unsigned char *)&inlay_unit_scale;

@@ -80,6 +80,13 @@ static size_t groups_in_row(const inlay_table *table)
     return (table->dim - 1) / table->group + 1;
 }
 
+/* Returns q * scale + bias of a float16 pair. */
+static float pair_at(float q, const unsigned char *pair)
+{
+    const float product = q * f16_at(pair);
+    return product + f16_at(pair + 2);
+}
+
 /* Returns element i of numbers or zero points of a grouped type. */
 static int integer_at(inlay_element_type type, const void *data, size_t i)
 {
@@ -233,8 +240,15 @@ float reference_element(const inlay_table *whole, size_t row, size_t column)
         value = (float)at[column] * f32_at(at + dim, 0);
         return value + f32_at(at + dim, 1);
     case INLAY_U4_ROWWISE:
-        value = (float)u4_at(at, column) * f16_at(at + (dim + 1) / 2);
-        return value + f16_at(at + (dim + 1) / 2 + 2);
+        return pair_at((float)u4_at(at, column), at + (dim + 1) / 2);
+    case INLAY_U8_ROWWISE_FIRST:
+        return pair_at((float)at[4 + column], at);
+    case INLAY_U4_ROWWISE_FIRST:
+        return pair_at((float)u4_at(at + 4, column), at);
+    case INLAY_U2_ROWWISE_FIRST:
+        return pair_at((float)(u4_at(at + 4, column / 2) >> column % 2 * 2 & 3), at);
+    case INLAY_U2_ROWWISE:
+        return pair_at((float)(u4_at(at, column / 2) >> column % 2 * 2 & 3), at + dim / 4);
     case INLAY_U4_GROUPED:
     case INLAY_U4_GROUPED_FLAT:
     case INLAY_I8_GROUPED:

@@ -246,7 +246,24 @@ size_t whole_columns(inlay_element_type type)
     const struct type_of_ggml *const ggml = type_of_ggml(type);
     if (ggml != NULL)
         return ggml->block;
-    return type == INLAY_E4M3_E8M0 || is_affine(type) ? 32 : type == INLAY_E2M1_F32 ? 16 : 1;
+    const bool two_bits = type == INLAY_U2_ROWWISE || type == INLAY_U2_ROWWISE_FIRST;
+    return type == INLAY_E4M3_E8M0 || is_affine(type) || two_bits ? 32 : type == INLAY_E2M1_F32 ? 16 : 1;
+}
+
+size_t scale_bytes_in_row(inlay_element_type type)
+{
+    switch (type) {
+    case INLAY_U8_ROWWISE:
+        return 8;
+    case INLAY_U4_ROWWISE:
+    case INLAY_U8_ROWWISE_FIRST:
+    case INLAY_U4_ROWWISE_FIRST:
+    case INLAY_U2_ROWWISE_FIRST:
+    case INLAY_U2_ROWWISE:
+        return 4;
+    default:
+        return 0;
+    }
 }
 
 size_t narrowest_group(inlay_element_type type)

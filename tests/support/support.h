@@ -129,6 +129,9 @@ extern const struct type_of_ggml types_of_ggml[TYPES_OF_GGML];
 /* Returns the ggml type of a table type, or null. */
 const struct type_of_ggml *type_of_ggml(inlay_element_type type);
 
+/* Returns the bytes of a scale and a bias within each row; 0 if the type has none. */
+size_t scale_bytes_in_row(inlay_element_type type);
+
 /* Returns the fewest columns of a group. */
 size_t narrowest_group(inlay_element_type type);
 

@@ -13,6 +13,8 @@
 /* Returns the number of columns that share a step. */
 static size_t shared_columns(inlay_element_type type, size_t dim, size_t group)
 {
+    if (scale_bytes_in_row(type) > 0)
+        return dim;
     return is_grouped(type) ? group : type == INLAY_NVFP4 ? 16 : whole_columns(type) > 1 ? whole_columns(type) : dim;
 }
 
@@ -85,7 +87,13 @@ static double allowed(inlay_element_type type, bool zeros, struct range values, 
     case INLAY_U8_ROWWISE:
         return fmax(range / 255, step_floor) * 0.5 + rounding;
     case INLAY_U4_ROWWISE:
+    case INLAY_U4_ROWWISE_FIRST:
         return range / 15 * 0.5 + (fabs(least) + range) * 0x1p-11 + 8 * 0x1p-24 + rounding;
+    case INLAY_U2_ROWWISE:
+    case INLAY_U2_ROWWISE_FIRST:
+        return range / 3 * 0.5 + (fabs(least) + range) * 0x1p-11 + 8 * 0x1p-24 + rounding;
+    case INLAY_U8_ROWWISE_FIRST:
+        return range / 255 * 0.5 + (fabs(least) + range) * 0x1p-11 + 128 * 0x1p-24 + rounding;
     case INLAY_U4_GROUPED:
         return fmax(zeros ? with_zero / 15 : magnitude / 7, step_floor) * 0.5 + rounding;
     case INLAY_U4_GROUPED_FLAT:
@@ -267,6 +275,9 @@ START_TEST(bytes_by_hand)
     const float high[4] = {1000.3f, 1003.3f, 1001.3f, 1002.3f};
     const unsigned char rowwise_high[] = {0xe0, 0x94, 0x66, 0x32, 0xd1, 0x63};
     expect_bytes(INLAY_U4_ROWWISE, high, 4, NULL, rowwise_high);
+    /* The same before the numbers. */
+    const unsigned char first_4[] = {0x00, 0x3c, 0x00, 0xbc, 0xf0, 0x81};
+    expect_bytes(INLAY_U4_ROWWISE_FIRST, few, 4, NULL, first_4);
     /* Same for -1 to 254, with a float32 scale of 1 and a bias of -1. */
     few[1] = 254;
     const unsigned char rowwise_8[] = {0, 255, 1, 8, 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0xbf};
@@ -573,13 +584,13 @@ END_TEST
 /* Returns the largest magnitude that a type can hold. */
 static float largest_of(inlay_element_type type)
 {
+    if (scale_bytes_in_row(type) == 4)
+        return 65504;
     switch (type) {
     case INLAY_F32:
     case INLAY_F16:
     case INLAY_BF16:
         return 0x1.fffffep127f;
-    case INLAY_U4_ROWWISE:
-        return 65504;
     case INLAY_MXFP4:
         return 0x1p126f;
     case INLAY_NVFP4:

@@ -31,14 +31,14 @@ static void free_arenas(void)
 /* Returns the bytes of a row that its first columns use: less than a row if a byte is not full, or scales follow. */
 static size_t touched(inlay_element_type type, size_t columns)
 {
-    const size_t tail = type == INLAY_U8_ROWWISE ? 8 : type == INLAY_U4_ROWWISE ? 4 : 0;
-    return inlay_table_row_bytes(type, columns) - tail;
+    return inlay_table_row_bytes(type, columns) - scale_bytes_in_row(type);
 }
 
 /* Returns the bytes of the scales (and biases) of one row, wherever they are stored. */
 static size_t scale_bytes(inlay_element_type type, size_t columns, size_t group)
 {
-    return type == INLAY_U8_ROWWISE ? 8 : type == INLAY_U4_ROWWISE ? 4 : row_scale_bytes(type, columns, group);
+    const size_t in_row = scale_bytes_in_row(type);
+    return in_row > 0 ? in_row : row_scale_bytes(type, columns, group);
 }
 
 struct shape {
@@ -99,7 +99,7 @@ static void check_shape(const struct shape *shape, uint64_t seed)
     random_bytes(&random, rows, COUNT * bytes);
     random_bytes(&random, zeros, bytes_of_zeros);
     random_rows(&random, positions, COUNT, shape->columns, floats);
-    if (type == INLAY_U4_ROWWISE || type == INLAY_E4M3_E8M0)
+    if (scale_bytes_in_row(type) == 4 || type == INLAY_E4M3_E8M0)
         random_bytes(&random, scales, COUNT * own_scales);
     else
         random_rows(&random, scales, COUNT, own_scales / sizeof(float), own_scales);
@@ -318,6 +318,23 @@ START_TEST(bytes_by_hand)
     const unsigned char fbgemm_4[] = {0x21, 0x0f, 0xf3, 0x00, 0x40, 0x00, 0x38};
     const float fbgemm_4_values[] = {2.5f, 4.5f, 30.5f, 0.5f, 6.5f};
     expect_values("FBGEMM, 4 bits", inlay_table_u4_rowwise(fbgemm_4, 1, 5), fbgemm_4_values);
+    /* The same pair before 8-bit and 4-bit numbers. */
+    const unsigned char first_8[] = {0x00, 0x40, 0x00, 0x38, 0, 1, 255},
+                        first_4[] = {0x00, 0x40, 0x00, 0x38, 0x21, 0x0f};
+    const float first_8_values[] = {0.5f, 2.5f, 510.5f};
+    expect_values("FBGEMM, 8 bits, pair first", inlay_table_view(INLAY_U8_ROWWISE_FIRST, first_8, 1, 3, 7),
+                  first_8_values);
+    expect_values("FBGEMM, 4 bits, pair first", inlay_table_view(INLAY_U4_ROWWISE_FIRST, first_4, 1, 3, 6),
+                  fbgemm_4_values);
+    /* 2 bits: 0xe4 is 0, 1, 2, 3, and 0x1b is 3, 2, 1, 0. */
+    const unsigned char first_2[] = {0x00, 0x40, 0x00, 0x38, 0xe4, 0x1b, 0xe4, 0xe4,
+                                     0xe4, 0xe4, 0xe4, 0xe4, 0x00, 0x40, 0x00, 0x38};
+    float fbgemm_2_values[32];
+    for (int i = 0; i < 32; i++)
+        fbgemm_2_values[i] = (float)(i / 4 == 1 ? 3 - i % 4 : i % 4) * 2 + 0.5f;
+    expect_values("FBGEMM, 2 bits, pair first", inlay_table_view(INLAY_U2_ROWWISE_FIRST, first_2, 1, 32, 12),
+                  fbgemm_2_values);
+    expect_values("FBGEMM, 2 bits", inlay_table_view(INLAY_U2_ROWWISE, first_2 + 4, 1, 32, 12), fbgemm_2_values);
     /* ONNX Runtime: 0xf0 is 0, then 15; groups 0 and 1 have zero points 3 and 12, or both the default. */
     unsigned char onnx[32];
     memset(onnx, 0xf0, sizeof onnx);
