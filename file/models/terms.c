@@ -350,6 +350,17 @@ static bool build_scale(struct inlay_layer_builder *builder)
 
 /* ---- Static embeddings ------------------------------------------------------------------------------------------ */
 
+/* Checks that no value of a mapping is negative: layers take -1 as no row, but NumPy, and so model2vec, as the last. */
+static bool check_signs(const struct inlay_layer_builder *builder, const inlay_file_tensor *mapping, size_t value_bytes)
+{
+    const unsigned char *const bytes = mapping->data;
+    for (size_t i = 0; i < mapping->bytes / value_bytes; i++)
+        if ((bytes[i * value_bytes + value_bytes - 1] & 128) != 0)
+            return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, mapping->path, mapping->name,
+                                   "its value %zu is negative, which is not a row of the table", i);
+    return true;
+}
+
 /* Finds the mapping of ids to rows and the weight of each id, if the file has them. */
 static bool add_mapping(struct inlay_layer_builder *builder)
 {
@@ -362,7 +373,8 @@ static bool add_mapping(struct inlay_layer_builder *builder)
     size_t ids = layer->tokens.view.rows;
     if (mapping != NULL) {
         const bool is_64 = strcmp(mapping->type, "I64") == 0;
-        if (!check_vector(builder, mapping, is_64 || strcmp(mapping->type, "I32") == 0, "I32 or I64"))
+        if (!check_vector(builder, mapping, is_64 || strcmp(mapping->type, "I32") == 0, "I32 or I64") ||
+            !check_signs(builder, mapping, is_64 ? 8 : 4))
             return false;
         spec->token_mapping = mapping->data;
         spec->token_mapping_type = is_64 ? INLAY_ID_I64 : INLAY_ID_I32;

@@ -126,6 +126,8 @@ class StaticEmbedding:
         if normalize is None:
             normalize = bool(config.get("normalize")) or _has_normalize(folder)
         table, mapping, factors = file.table(kind.table), file.tensors.get("mapping"), file.tensors.get("weights")
+        if mapping is not None and (_need("numpy").asarray(mapping) < 0).any():
+            raise IndexError(f"{weights}: mapping has a negative value, which is not a row of the table")
         layer = _core.Layer(
             table,
             pooling="mean",

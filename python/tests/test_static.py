@@ -304,6 +304,8 @@ def test_tables_smaller_than_the_vocabulary(tmp_path, rows, count, mapped):
 def test_mappings_behind_the_table(tmp_path, rows):
     with pytest.raises(IndexError, match=r"token_mapping 10 at \[3\] is not in the table"):
         inlay.StaticEmbedding.open(model2vec(tmp_path, embeddings=rows, mapping=numpy.arange(7, 17)))
+    with pytest.raises(IndexError, match="mapping has a negative value"):
+        inlay.StaticEmbedding.open(model2vec(tmp_path, embeddings=rows, mapping=numpy.arange(-1, 9)))
 
 
 def test_the_row_of_the_unknown_token_is_not_needed(tmp_path, rows):

@@ -435,6 +435,31 @@ START_TEST(errors_of_checkpoints)
 }
 END_TEST
 
+/* model2vec would take the last row for -1; a layer would take none. */
+START_TEST(negative_values_of_a_mapping)
+{
+    static const float rows[VOCAB * DIM];
+    static const int32_t narrow[] = {0, 5, -1};
+    static const int64_t wide[] = {0, 5, -1};
+    const struct model_tensor tensors[][3] = {
+        {{"embeddings", "F32", 2, {VOCAB, DIM}, rows, sizeof rows}, {"mapping", "I32", 1, {3}, narrow, sizeof narrow}},
+        {{"embeddings", "F32", 2, {VOCAB, DIM}, rows, sizeof rows}, {"mapping", "I64", 1, {3}, wide, sizeof wide}},
+    };
+    for (int i = 0; i < 2; i++) {
+        const struct model model = {.tensors = tensors[i]};
+        inlay_file *file = model_open(&model, "a mapping");
+        inlay_file_layer *layer;
+        inlay_file_error error = {0};
+        const inlay_file_layer_options options = inlay_file_layer_options_default();
+        EXPECT(inlay_file_layer_create(file, &options, &layer, &error) == INLAY_FILE_ERROR_RANGE, "mapping %d opened",
+               i);
+        EXPECT(strcmp(error.name, "mapping") == 0 && strstr(error.message, "its value 2 is negative") != NULL,
+               "mapping %d: %s", i, error.message);
+        inlay_file_close(file);
+    }
+}
+END_TEST
+
 START_TEST(errors_of_arguments)
 {
     static const struct bad_model good = {"Llama", "{\"model_type\": \"llama\"}", .tensors = {{LLAMA_ROWS}}};
@@ -489,6 +514,7 @@ int main(int argc, char **argv)
     TCase *tests = tcase_create("errors");
     tcase_add_checked_fixture(tests, make_folder, remove_folder);
     tcase_add_loop_test(tests, errors_of_checkpoints, 0, sizeof bad_models / sizeof *bad_models);
+    tcase_add_test(tests, negative_values_of_a_mapping);
     tcase_add_test(tests, errors_of_arguments);
     tcase_add_test(tests, names_of_families);
     suite_add_tcase(suite, tests);
