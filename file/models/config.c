@@ -2,7 +2,8 @@
 /*
  * The config.json parser. Settings are numbers, strings and booleans, and arrays of one of these kinds; objects become
  * prefixes with dots. Objects, null, and other arrays are values of kind 0, so a setting of the wrong type differs from
- * an absent one. Values with keys longer than INLAY_CONFIG_KEY are skipped.
+ * an absent one. Values with keys longer than INLAY_CONFIG_KEY are skipped. So are those with a dot in their own name,
+ * which would look like settings in an object. MLX's settings of modules have the names of these.
  */
 #include "formats/formats.h"
 
@@ -124,9 +125,14 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
         return true;
     }
     parser->key_bytes -= bytes;
+    static const char mlx[] = "config.quantization";
     const char *joined = inlay_catalog_string(parser->catalog, prefix, key).bytes;
     if (joined == NULL)
         return false;
+    if (strchr(joined + strlen(prefix), '.') != NULL && strncmp(prefix, mlx, sizeof mlx - 1) != 0) {
+        inlay_json_skip(json);
+        return true;
+    }
     inlay_file_value value = {.key = joined};
     if (first == '{' && inlay_json_open(json, '{')) {
         parser->prefixes[json->depth] = inlay_catalog_string(parser->catalog, joined, inlay_text_of(".")).bytes;

@@ -180,7 +180,8 @@ typedef enum inlay_file_value_kind {
 } inlay_file_value_kind;
 
 /** A metadata value of GGUF, safetensors' __metadata__ or config.json. Keys of config.json have the prefix "config.";
-    keys of nested objects are joined with dots ("config.text_config.hidden_size"). */
+    keys of nested objects are joined with dots ("config.text_config.hidden_size"). Keys with a dot in their own name are
+    skipped, except in "quantization" and "quantization_config". */
 typedef struct inlay_file_value {
     const char *key;            /**< its key, UTF-8 */
     inlay_file_value_kind kind; /**< which of the fields below holds it */

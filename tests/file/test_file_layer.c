@@ -481,6 +481,10 @@ static const struct family families[] = {
                 [GAMMA] = {"text.model.decoder.layernorm_embedding.weight", "F32", DIM, 0},
                 [BETA] = {"text.model.decoder.layernorm_embedding.bias", "F32", DIM, 0}},
      .scale = 6.3245554f, .start = 2, .norm = INLAY_NORM_LAYER, .epsilon = 1e-5f},
+    {"a key with a dot in its own name", "granite",
+     .config = "{\"model_type\": \"llava\", \"text_config.embedding_multiplier\": 7, \"text_config\": {\"model_type\": "
+               "\"granite\"}}",
+     .pieces = {[TOKENS] = ROWS_OF("language_model.model.embed_tokens.weight", "F32")}},
     /* Prefixes of multimodal models */
     {"Idefics 3", "llama", .config = "{\"model_type\": \"idefics3\", \"text_config\": {\"model_type\": \"llama\"}}",
      .pieces = {[TOKENS] = ROWS_OF("module.model.text_model.embed_tokens.weight", "BF16"),

@@ -620,12 +620,14 @@ static const inlay_file_value *setting(const inlay_file *file, const char *key, 
 START_TEST(settings)
 {
     write_blob("model.safetensors", one_tensor("w", 3));
-    write_text("config.json",
-               "{\"i\": -5, \"zero\": -0, \"big\": 9223372036854775808, \"n\": 1.5e-3, \"t\": true,\n"
-               "\"f\": false, \"null\": null, \"s\": \"\\u00e9\", \"o\": {\"p\": {\"q\": 7}, \"r\": {}},\n"
-               "\"ints\": [1, 2, -3], \"nums\": [0, 0.5E+1, Infinity, -Infinity], \"nan\": NaN,\n"
-               "\"strs\": [\"a\", \"\"], \"none\": [], \"mixed\": [1, \"a\"], \"deep\": [[1]],\n"
-               "\"objects\": [{\"x\": 1}], \"after\": 1}");
+    write_text(
+        "config.json",
+        "{\"i\": -5, \"zero\": -0, \"big\": 9223372036854775808, \"n\": 1.5e-3, \"t\": true,\n"
+        "\"f\": false, \"null\": null, \"s\": \"\\u00e9\", \"o\": {\"p\": {\"q\": 7}, \"r\": {}},\n"
+        "\"ints\": [1, 2, -3], \"nums\": [0, 0.5E+1, Infinity, -Infinity], \"nan\": NaN,\n"
+        "\"strs\": [\"a\", \"\"], \"none\": [], \"mixed\": [1, \"a\"], \"deep\": [[1]],\n"
+        "\"objects\": [{\"x\": 1}], \"o.x\": 1, \"o\\u002ey\": {\"z\": 1}, \"quantization\": {\"a.b\": {\"c\": 1}}, "
+        "\"after\": 1}");
     inlay_file *file = open_good(folder());
     EXPECT(setting(file, "config.i", INLAY_FILE_VALUE_INTEGER)->integer == -5, "i");
     EXPECT(setting(file, "config.i", INLAY_FILE_VALUE_INTEGER)->number == -5, "i");
@@ -648,8 +650,9 @@ START_TEST(settings)
     EXPECT(value->count == 2 && strcmp(value->strings[0], "a") == 0 && value->strings[1][0] == '\0', "strs");
     EXPECT(setting(file, "config.none", INLAY_FILE_VALUE_INTEGERS)->count == 0, "none");
     EXPECT(setting(file, "config.after", INLAY_FILE_VALUE_INTEGER)->integer == 1, "after");
-    static const char *const left_out[] = {"config.null", "config.o",       "config.o.r", "config.mixed",
-                                           "config.deep", "config.objects", "config."};
+    EXPECT(setting(file, "config.quantization.a.b.c", INLAY_FILE_VALUE_INTEGER)->integer == 1, "a.b.c");
+    static const char *const left_out[] = {"config.null",    "config.o", "config.o.r", "config.mixed", "config.deep",
+                                           "config.objects", "config.",  "config.o.x", "config.o.y.z"};
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         EXPECT(inlay_file_find_value(file, left_out[i]) == NULL, "%s", left_out[i]);
     inlay_file_close(file);
@@ -677,7 +680,7 @@ START_TEST(broken_settings)
     } broken[] = {
         {"[1]", INLAY_FILE_ERROR_SYNTAX, "an object is expected"},
         {"{\"a\": 1, \"a\": 2}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
-        {"{\"a\": {\"b\": 2}, \"a.b\": 1}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
+        {"{\"quantization\": {\"a\": {\"b\": 2}, \"a.b\": 1}}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
         {"{\"a\": 1, \"a\": null}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
         {"{\"a\": {\"b\": 1}, \"a\": {\"c\": 1}}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
         {"{\"a\": null, \"a\": null}", INLAY_FILE_ERROR_DUPLICATE, "twice"},
