@@ -139,8 +139,6 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
     if (builder->found.outer_size > 0)
         inlay_report_line(&layer->report, "prefix: %.*s%s", builder->found.outer_size, builder->found.outer,
                           builder->found.is_prefix_given ? " (options)" : ", which all names share");
-    if (builder->found.is_prefix_given && strcmp(builder->found.settings.config, "config") != 0)
-        inlay_report_line(&layer->report, "settings: %s", builder->found.settings.config);
     if (!check_demanded(builder) || !inlay_build_tokens(builder))
         return false;
     add_all_following(builder);

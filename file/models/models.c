@@ -417,31 +417,6 @@ static bool is_called(const struct inlay_model *model, const char *text, bool is
     return names != NULL ? is_in(names, text) : !is_gguf && strcmp(text, model->name) == 0;
 }
 
-/* Returns true if an object of config.json is a model that embeds ids as its text model does alone, or a text model. */
-static bool is_known_object(const struct inlay_found_model *found, const char *object)
-{
-    char key[64];
-    snprintf(key, sizeof key, "config%s.model_type", object);
-    const inlay_file_value *type = inlay_file_find_value(found->settings.file, key);
-    return type != NULL && type->kind == INLAY_FILE_VALUE_STRING &&
-           (is_in(wholes, type->text) || inlay_model_of_type(type->text, found->part) != NULL);
-}
-
-/* Finds the place of settings, and unless the caller chose the family, the prefixes before those of the family. */
-static void find_renamed(struct inlay_found_model *found)
-{
-    const inlay_file_value *type = inlay_file_find_value(found->settings.file, "config.model_type");
-    const bool is_text = type != NULL && type->kind == INLAY_FILE_VALUE_STRING;
-    const char *object = NULL;
-    for (size_t i = 0; is_text && i < sizeof renamed / sizeof *renamed; i++)
-        if (is_in(renamed[i].types, type->text)) {
-            found->first = found->model == NULL ? renamed[i].prefixes : NULL;
-            object = renamed[i].object;
-        }
-    found->is_other_object = object != NULL && !is_known_object(found, object);
-    inlay_settings_enter(&found->settings, object);
-}
-
 /* Returns true if a family has the given part. */
 static bool has_part(const struct inlay_model *model, const char *part)
 {
@@ -465,9 +440,32 @@ static const struct inlay_model *family_of_type(const char *type, const char *pa
     return NULL;
 }
 
-const struct inlay_model *inlay_model_of_type(const char *type, const char *part)
+/* Returns true if an object of config.json is a model that embeds ids as its text model does alone, or a text model. */
+static bool is_known_object(const struct inlay_found_model *found, const char *object)
 {
-    return family_of_type(type, part, false);
+    char key[64];
+    snprintf(key, sizeof key, "config%s.model_type", object);
+    const inlay_file_value *type = inlay_file_find_value(found->settings.file, key);
+    return type != NULL && type->kind == INLAY_FILE_VALUE_STRING &&
+           (is_in(wholes, type->text) || family_of_type(type->text, found->part, false) != NULL);
+}
+
+/* Finds the place of settings, and unless the caller chose the family, the prefixes before those of the family. With a
+   given prefix, settings are those of config.json itself. */
+static void find_renamed(struct inlay_found_model *found)
+{
+    const inlay_file_value *type = inlay_file_find_value(found->settings.file, "config.model_type");
+    const bool is_text = type != NULL && type->kind == INLAY_FILE_VALUE_STRING;
+    const char *object = NULL;
+    for (size_t i = 0; is_text && i < sizeof renamed / sizeof *renamed; i++)
+        if (is_in(renamed[i].types, type->text)) {
+            found->first = found->model == NULL ? renamed[i].prefixes : NULL;
+            object = renamed[i].object;
+        }
+    if (found->is_prefix_given)
+        return;
+    found->is_other_object = object != NULL && !is_known_object(found, object);
+    inlay_settings_enter(&found->settings, object);
 }
 
 /* Records the family named by the files. A family of the options takes precedence; a different one is noted. */
@@ -507,9 +505,7 @@ static bool find_detected(struct inlay_found_model *found, const inlay_file_valu
         *stated = value;
         if (found->model == NULL)
             found->detected_by = k == GGUF ? "GGUF metadata" : "config.json";
-        /* The caller's prefix is that of the nested model. */
-        const bool is_outer = k == WHOLE && found->is_prefix_given && values[NESTED] != NULL;
-        const struct inlay_model *model = is_outer ? NULL : family_of_type(value->text, found->part, k == GGUF);
+        const struct inlay_model *model = family_of_type(value->text, found->part, k == GGUF);
         if (model != NULL) {
             found->is_part = found->model == NULL && k == NESTED &&
                              (found->is_other_object || whole == NULL || !is_in(wholes, whole->text));
@@ -580,8 +576,9 @@ bool inlay_model_find(inlay_file *file, const inlay_file_layer_options *options,
     if (name != NULL && found->model == NULL)
         return inlay_file_fail(error, INLAY_FILE_ERROR_ARGUMENT, NULL, name, "no model family has this name%s",
                                options->part != NULL ? " and this part" : "");
+    if (!inlay_model_set_prefix(found, options->prefix))
+        return false;
     find_renamed(found);
-    return inlay_model_set_prefix(found, options->prefix) &&
-           (!found->is_prefix_given || inlay_model_choose_settings(found)) && find_detected(found, &stated) &&
+    return (!found->is_prefix_given || inlay_settings_check_parts(&found->settings)) && find_detected(found, &stated) &&
            find_names(found, stated) && (!found->is_prefix_given || inlay_model_check_prefix(found));
 }

@@ -111,15 +111,8 @@ bool inlay_model_find(inlay_file *file, const inlay_file_layer_options *options,
 /** Returns the family with a name and a part, or null. */
 const struct inlay_model *inlay_model_from_name(const char *name, const char *part);
 
-/** Returns the family with a value of model_type and a part, or null. */
-const struct inlay_model *inlay_model_of_type(const char *type, const char *part);
-
 /** Sets the prefix of the file: the caller's, or if that is null, the wrappers' that all names share. */
 bool inlay_model_set_prefix(struct inlay_found_model *found, const char *prefix);
-
-/** Finds the object of config.json that describes the model with the caller's prefix. If several may, exactly one must
-    have the shape of the token table. */
-bool inlay_model_choose_settings(struct inlay_found_model *found);
 
 /** Finds the names of the family that the file has. Returns true if all required ones are there; found->names is null
     without a token table. */

@@ -46,7 +46,8 @@ struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *erro
         .file = file, .config = "config", .architecture = is_text ? value->text : NULL, .error = error};
 }
 
-const char *inlay_settings_object(const inlay_file *file, const char *key, size_t size, const char *last)
+/* Returns the key of the object of config.json whose key is `key` [size] and `last`; null if there is none. */
+static const char *object_of(const inlay_file *file, const char *key, size_t size, const char *last)
 {
     const struct inlay_catalog *catalog = &file->catalog;
     for (size_t i = 0; i < catalog->odd_count; i++) {
@@ -61,10 +62,28 @@ void inlay_settings_enter(struct inlay_settings *settings, const char *object)
 {
     const char *const objects[] = {object != NULL ? object : "", ".text_config"};
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
-        const char *inner =
-            inlay_settings_object(settings->file, settings->config, strlen(settings->config), objects[i]);
+        const char *inner = object_of(settings->file, settings->config, strlen(settings->config), objects[i]);
         settings->config = inner != NULL ? inner : settings->config;
     }
+}
+
+bool inlay_settings_check_parts(const struct inlay_settings *settings)
+{
+    static const char *const described[] = {".model_type", ".vocab_size", ".hidden_size",
+                                            ".d_model",    ".dim",        ".n_embd"};
+    const struct inlay_catalog *catalog = &settings->file->catalog;
+    for (size_t i = 0; i < catalog->value_count + catalog->odd_count; i++) {
+        const char *key = catalog->values[i].key, *last = strrchr(key, '.');
+        if (strncmp(key, "config.", 7) != 0 || last == key + 6)
+            continue;
+        for (size_t k = 0; k < sizeof described / sizeof *described; k++)
+            if (strcmp(last, described[k]) == 0)
+                return inlay_file_fail(settings->error, INLAY_FILE_ERROR_MODEL, NULL,
+                                       object_of(settings->file, key, (size_t)(last - key), ""),
+                                       "config.json has parts, so the settings of the table with this prefix are "
+                                       "unknown: make the object of its part the whole config.json");
+    }
+    return true;
 }
 
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,

@@ -49,12 +49,13 @@ struct inlay_setting {
 /** Returns the settings of a file, with all of config.json. */
 struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *error);
 
-/** Returns the key of the object of config.json whose key is `key` [size] and `last`; null if there is none. */
-const char *inlay_settings_object(const inlay_file *file, const char *key, size_t size, const char *last);
-
 /** Restricts settings to an object, ".vlm_config" or null, and then to its text_config. Objects that are missing are
     skipped. */
 void inlay_settings_enter(struct inlay_settings *settings, const char *object);
+
+/** Reports INLAY_FILE_ERROR_MODEL if an object inside config.json describes a part of the model: it has a type or a
+    size of the model. */
+bool inlay_settings_check_parts(const struct inlay_settings *settings);
 
 /** Returns the value of a key of config.json, else of a key of GGUF; null if neither exists. Keys may be null. */
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,

@@ -441,39 +441,10 @@ static const struct family families[] = {
      .remaining_ops = "unknown a.embed_norm.weight;"},
     {"a scale of rows with a prefix", "llama", .config = "{\"model_type\": \"llama\"}", .prefix = "llm.",
      .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "I8")}, .table_scale = 0.25f, .scale = 0.25f},
-#define MINICPM_O                                                                                                      \
-    "{\"model_type\": \"minicpmo\", \"vocab_size\": 50, \"hidden_size\": 40, \"rope_theta\": 1e4, \"audio_config\": "  \
-    "{\"model_type\": \"whisper\", \"vocab_size\": 50, \"d_model\": 40}, \"vision_config\": {\"model_type\": "         \
-    "\"siglip\"}}"
-    {"MiniCPM-o", "table", .config = MINICPM_O, .prefix = "llm.",
-     .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}, .remaining_ops = "unknown ;"},
-    {"MiniCPM-o by options", "llama", .config = MINICPM_O, .model = "llama", .prefix = "llm.",
-     .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}},
-    {"a Granite next to other rows", "granite",
-     .config = "{\"model_type\": \"owl\", \"a\": {\"vocab_size\": 49, \"hidden_size\": 40}, \"b\": {\"model_type\": "
-               "\"granite\", "
-               "\"vocab_size\": 50, \"hidden_size\": 40, \"embedding_multiplier\": 12}}",
-     .prefix = "llm.", .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}, .scale = 12,
-     .remaining_ops = "unknown ;"},
-    {"a Granite in a model", "granite",
-     .config =
-         "{\"model_type\": \"owl\", \"embedding_multiplier\": 3, \"hidden_size\": 40, \"llm_config\": {\"model_type\": "
-         "\"granite\", \"vocab_size\": 50, \"hidden_size\": 40, \"embedding_multiplier\": 12}}",
-     .prefix = "llm.", .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}, .scale = 12,
-     .says = "settings: config.llm_config\n", .remaining_ops = "unknown ;"},
-    {"a prefix before that of a multimodal type", "llama", .prefix = "base_model.model.",
-     .config = "{\"model_type\": \"idefics3\", \"text_config\": {\"model_type\": \"llama\"}}",
-     .pieces = {[TOKENS] = ROWS_OF("base_model.model.model.text_model.embed_tokens.weight", "F32")},
-     .says = "settings: config.text_config\n"},
-    {"keys with dots", "llama", .config = "{\"model_type\": \"llama\", \"a.vocab_size\": 3, \"vocab_size\": 50}",
-     .prefix = "a.", .pieces = {[TOKENS] = ROWS_OF("a.model.embed_tokens.weight", "F32")}},
-    {"a talker", "gemma",
-     .config =
-         "{\"model_type\": \"idefics3\", \"a\": {\"vocab_size\": 50, \"text_config\": {\"model_type\": \"llama\", "
-         "\"vocab_size\": 50, \"hidden_size\": 41}}, \"b\": {\"hidden_size\": 41, \"text_config\": "
-         "{\"model_type\": \"gemma2\", \"vocab_size\": 50, \"hidden_size\": 40}}}",
-     .prefix = "talker.", .pieces = {[TOKENS] = ROWS_OF("talker.model.embed_tokens.weight", "F32")},
-     .scale = 6.3245554f, .rounds = true, .says = "settings: config.b.text_config\n", .remaining_ops = "unknown ;"},
+    {"settings of no part", "granite", .prefix = "llm.",
+     .config = "{\"model_type\": \"granite\", \"vocab_size\": 50, \"hidden_size\": 40, \"embedding_multiplier\": 12, "
+               "\"text_config\": {\"embedding_multiplier\": 3}, \"rope_scaling\": {\"type\": \"linear\"}}",
+     .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32")}, .scale = 12},
     {"a decoder with a prefix", "bart", .part = "decoder", .prefix = "text.",
      .config = "{\"model_type\": \"bart\", \"scale_embedding\": true, \"vocab_size\": 50}",
      .pieces = {[TOKENS] = ROWS_OF("text.model.decoder.embed_tokens.weight", "F32"),

@@ -231,24 +231,25 @@ static const struct bad_model bad_models[] = {
                  {"a.model.embed_tokens.biases", "F32", VOCAB, 1}},
      .status = MODEL, .name = "a.model.embed_tokens.weight"},
 /* Settings of a given prefix */
-#define TWO(first, second) "{\"model_type\": \"owl\", \"a\": {" first "}, \"b\": {" second "}}"
 #define GRANITE "\"model_type\": \"granite\", "
-#define AMBIGUOUS(label_text, config_text)                                                                             \
+#define PARTS(label_text, config_text, part)                                                                           \
     {                                                                                                                  \
-        label_text, config_text, .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}}, .status = MODEL,                      \
-                                 .name = "config.json"                                                                 \
+        label_text, config_text, .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}}, .status = MODEL, .name = part,        \
+                                 .says = "make the object of its part the whole config.json"                           \
     }
-    {"two settings of one shape", TWO(GRANITE SIZES, GRANITE SIZES), .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}},
-     .status = MODEL, .name = "config.json", .says = "one of several parts: config.a, config.b; make its part the"},
-    AMBIGUOUS("settings without columns", TWO(GRANITE SIZES, "\"vocab_size\": 20")),
-    AMBIGUOUS("settings without rows", TWO(GRANITE SIZES, GRANITE "\"hidden_size\": 8")),
-    AMBIGUOUS("no settings of this shape", TWO(GRANITE "\"hidden_size\": 9", "\"vocab_size\": 20, \"hidden_size\": 9")),
-    AMBIGUOUS("settings that are copied", "{" SIZES ", \"a\": {" GRANITE SIZES ", \"embedding_multiplier\": 3}}"),
-#define PART(name) "\"" name "\": {\"vocab_size\": 20}, "
-    AMBIGUOUS("settings of many parts", "{" PART("a") PART("b") PART("c") PART("d") PART("e") PART("f") PART("g")
-                                            PART("h") PART("i") "\"hidden_size\": 8}"),
-    {"settings without a type", "{\"model_type\": \"owl\", \"a\": {" SIZES "}}", .prefix = "a.",
-     .tensors = {{"a." LLAMA_ROWS}}, .status = MODEL, .name = "config.a", .says = "`model`"},
+    PARTS("a part with a type", LLAMA(SIZES ", \"a\": {\"model_type\": \"owl\"}"), "config.a"),
+    PARTS("a part with a vocabulary", LLAMA(SIZES ", \"a\": {\"vocab_size\": 20}"), "config.a"),
+    PARTS("a part with a vocabulary that is a text", LLAMA(SIZES ", \"a\": {\"vocab_size\": \"20\"}"), "config.a"),
+    PARTS("a part with columns", LLAMA(SIZES ", \"a\": {\"hidden_size\": null}"), "config.a"),
+    PARTS("a part with a d_model", LLAMA(SIZES ", \"a\": {\"b\": {\"d_model\": 8}}"), "config.a.b"),
+    PARTS("a part with a dim", LLAMA(SIZES ", \"a\": {\"dim\": {}}"), "config.a"),
+    PARTS("a part with an n_embd", LLAMA(SIZES ", \"a\": {\"n_embd\": 8}"), "config.a"),
+    PARTS("a text model", "{\"model_type\": \"llava\", \"text_config\": {" GRANITE SIZES "}}", "config.text_config"),
+    PARTS("a text model in a part",
+          "{\"model_type\": \"colpali\", \"vlm_config\": {\"text_config\": {" GRANITE SIZES "}}}",
+          "config.vlm_config.text_config"),
+    {"a part and a given family", "{\"model_type\": \"owl\", \"llm_config\": {" GRANITE SIZES "}}", .model = "granite",
+     .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}}, .status = MODEL, .name = "config.llm_config"},
     /* Heads that may not be tied */
     UNTIED("a head without a flag", LLAMA(CAUSAL ", " SIZES)),
     UNTIED("an untied head", LLAMA(CAUSAL ", " SIZES ", \"tie_word_embeddings\": false")),

@@ -609,8 +609,7 @@ def compare_keys(row, model, folder):
 
 
 def compare_names(model, folder, model_type):
-    """Compares the layers of a checkpoint with those under the names of wrappers, and with a given prefix, also if
-    config.json is an object of another model's. The token table under the name of the head only must be the table that
+    """Compares the layers of a checkpoint with those under the names of wrappers, and with a given prefix. The token table under the name of the head only must be the table that
     transformers loads, of a tied type, or an error."""
     path, before = pathlib.Path(folder) / "model.safetensors", outputs_of(model, folder)
     if before is None or not path.exists():
@@ -623,7 +622,7 @@ def compare_names(model, folder, model_type):
             raise Wrong(f"with all names in {wrapper}")
     config_path = pathlib.Path(folder) / "config.json"
     config = json.loads(config_path.read_text())
-    compare_prefix(model, folder, model_type, tensors, before, config)
+    compare_prefix(model, folder, tensors, before, config)
     config_path.write_text(json.dumps(config))
     if not type(model).__name__.endswith(("ForCausalLM", "LMHeadModel")):
         return
@@ -645,20 +644,25 @@ def compare_names(model, folder, model_type):
                 raise Wrong("only the head")
 
 
-def compare_prefix(model, folder, model_type, tensors, before, config):
-    """Compares the layers of a checkpoint with those of a given prefix. Its config.json is also an object of another one
-    with a scale, which must not be read. inlay may refuse if several parts have a vocabulary of one size, and a
-    multimodal model inside another one."""
-    sizes = json.dumps(config).count('"vocab_size"')
+def has_parts(config):
+    """Returns whether an object inside config.json describes a part of the model."""
+    inner = [value for value in config.values() if isinstance(value, dict)]
+    keys = {"model_type", "vocab_size", "hidden_size", "d_model", "dim", "n_embd"}
+    return any(keys & value.keys() or has_parts(value) for value in inner)
+
+
+def compare_prefix(model, folder, tensors, before, config):
+    """Compares the layers of a checkpoint with those of a given prefix. inlay must refuse if config.json has parts.
+    Other layers may lose their completeness, as more tensors count."""
     safetensors.torch.save_file({f"llm.{name}": tensor for name, tensor in tensors.items()}, pathlib.Path(folder) / "model.safetensors")
     for place in ("", "llm_config", "text_config"):
-        whole = {"model_type": "unknown", "embedding_multiplier": 3.0, place: config} if place else config
+        whole = {**config, place: config} if place else config
         (pathlib.Path(folder) / "config.json").write_text(json.dumps(whole))
         ours = outputs_of(model, folder, "llm.")
-        if ours is None and (sizes > 1 or (place and model_type in listed_wholes())):
-            continue
-        if ours is None or not all(torch.equal(one[1], other[1]) for one, other in zip(ours, before)):
-            raise Wrong(f"with a prefix, and settings in {place or 'config.json'}")
+        if (ours is None) != has_parts(whole):
+            raise Wrong(f"with a prefix: {'refused' if ours is None else 'opened although config.json has parts'}")
+        if ours is not None and not all(torch.equal(one[1], other[1]) and one[0] <= other[0] for one, other in zip(ours, before)):
+            raise Wrong("with a prefix")
 
 
 # ---- Converted models
