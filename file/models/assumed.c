@@ -94,10 +94,17 @@ const char *inlay_model_unused_setting(const struct inlay_found_model *found)
     return NULL;
 }
 
-/* Returns true if a name contains the number of a block. */
-static bool is_of_block(const char *name)
+/* Returns the part of a name from the word that marks embeddings, or null. */
+static const char *find_embedding(const char *name)
 {
-    for (; (name = strchr(name, '.')) != NULL; name++)
+    const char *word = strstr(name, "emb");
+    return word != NULL ? word : strstr(name, "wpe");
+}
+
+/* Returns true if a name contains the number of a block before `end`. */
+static bool is_of_block(const char *name, const char *end)
+{
+    for (; (name = strchr(name, '.')) != NULL && name < end; name++)
         if (name[1] >= '0' && name[1] <= '9')
             return true;
     return false;
@@ -116,42 +123,48 @@ static bool has_tensor(const struct inlay_found_model *found, const inlay_file_t
     return false;
 }
 
-/* Returns the rest of a tensor's name after a prefix. After a given prefix, it is also that of a tensor next to the
-   modules that the prefix names. Returns "" for other tensors. */
+/* Returns the rest of a tensor's name after a prefix. After a given prefix, it is also that of all tensors with the
+   caller's, and of those next to the modules that the prefix names. Returns "" for other tensors. */
 static const char *rest_of(const struct inlay_found_model *found, const char *prefix, const char *name)
 {
-    const char *rest = name;
+    const char *start = name, *rest = name;
     for (; *prefix != '\0' && *name == *prefix; name++, prefix++)
         if (*name == '.')
             rest = name + 1;
+    if (*prefix == '\0' || !found->is_prefix_given)
+        return *prefix == '\0' ? name : "";
     const char *dot = strchr(rest, '.');
-    const bool is_next = found->is_prefix_given && (dot == NULL || strchr(dot + 1, '.') == NULL);
-    return *prefix == '\0' ? name : is_next ? rest : "";
+    const bool is_next = dot == NULL || strchr(dot + 1, '.') == NULL;
+    return name - start >= found->outer_size ? start + found->outer_size : is_next ? rest : "";
 }
 
-/* Returns true if a tensor is in the module of a token table of floats, which has only this tensor. */
-static bool is_in_module(const struct inlay_found_model *found, const inlay_file_tensor *tensor)
+/* Returns true if the name of a tensor says that it may change the rows. */
+static bool may_change(const struct inlay_found_model *found, const char *rest, bool is_scale)
 {
-    char full[INLAY_MODEL_NAME_ROOM];
-    const inlay_file_tensor *table = inlay_model_tensor(found, found->names->tokens, full);
-    return found->is_prefix_given && table != NULL && table != tensor && inlay_ends_in(full, ".weight") &&
-           (table->element == INLAY_F32 || table->element == INLAY_F16 || table->element == INLAY_BF16) &&
-           strncmp(tensor->name, full, strlen(full) - strlen("weight")) == 0;
+    const bool is_decoder = found->part != NULL || strncmp(found->names->tokens, "decoder.", 8) == 0;
+    const char *word = find_embedding(rest);
+    /* An embedding has numbered modules, too, but a block may have any embedding. */
+    return word != NULL && !is_of_block(rest, found->is_prefix_given ? word : rest + strlen(rest)) &&
+           (has_word_of(rest, tensor_words) ||
+            (found->is_prefix_given && !is_scale && has_word_of(rest, setting_words))) &&
+           !has_word_of(rest, foreign_words) && strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0;
 }
 
 const char *inlay_model_unused_tensor(const struct inlay_found_model *found)
 {
-    const bool is_decoder = found->part != NULL || strncmp(found->names->tokens, "decoder.", 8) == 0;
     const struct inlay_catalog *catalog = &found->settings.file->catalog;
-    char prefix[INLAY_MODEL_NAME_ROOM];
+    char prefix[INLAY_MODEL_NAME_ROOM], full[INLAY_MODEL_NAME_ROOM];
     inlay_model_tensor(found, "", prefix);
+    /* The module of a token table has its scales, if any, and nothing else. */
+    const inlay_file_tensor *table = inlay_model_tensor(found, found->names->tokens, full);
+    const bool is_float = table->element == INLAY_F32 || table->element == INLAY_F16 || table->element == INLAY_BF16;
+    const bool has_module = found->is_prefix_given && inlay_ends_in(found->names->tokens, ".weight");
+    const size_t size = has_module ? (size_t)(strrchr(full, '.') + 1 - full) : 0;
     for (size_t i = 0; i < catalog->name_count; i++) {
         const inlay_file_tensor *tensor = catalog->by_name[i];
         const char *rest = rest_of(found, prefix, tensor->name);
-        const bool is_part = !is_of_block(rest) && (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
-                             has_word_of(rest, tensor_words) && !has_word_of(rest, foreign_words) &&
-                             strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0;
-        if ((is_part || is_in_module(found, tensor)) && !has_tensor(found, tensor) &&
+        const bool is_in_module = has_module && strncmp(tensor->name, full, size) == 0;
+        if (((is_in_module && is_float) || may_change(found, rest, is_in_module)) && !has_tensor(found, tensor) &&
             (found->model->unrelated == NULL || strcmp(rest, found->model->unrelated) != 0))
             return tensor->name;
     }

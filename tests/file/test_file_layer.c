@@ -439,6 +439,25 @@ static const struct family families[] = {
      .pieces = {[TOKENS] = ROWS_OF("a.llm.model.embed_tokens.weight", "F32"),
                 [OTHER] = {"a.embed_norm.weight", "F32", DIM, 0}},
      .remaining_ops = "unknown a.embed_norm.weight;"},
+#define CHANGED(other)                                                                                                 \
+    {                                                                                                                  \
+        "llm. with " other, "llama",                                                                                   \
+            .config = "{\"model_type\": \"llama\"}", .prefix = "llm.",                                                 \
+            .pieces =                                                                                                  \
+                {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32"), [OTHER] = {other, "F32", DIM, DIM}},      \
+            .remaining_ops = "unknown " other ";"                                                                      \
+    }
+    CHANGED("llm.model.embed_scale"),
+    CHANGED("llm.embed_scale"),
+    CHANGED("llm.embedding_multiplier"),
+    CHANGED("llm.a.b.embed_factor.weight"),
+    CHANGED("llm.lora.embed_tokens.A.weight"),
+    CHANGED("llm.model.embed_proj.0.weight"),
+    CHANGED("llm.pos.embed.table.weight"),
+    {"a block and an encoder with a prefix", "llama", .config = "{\"model_type\": \"llama\"}", .prefix = "llm.",
+     .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "F32"),
+                [GAMMA] = {"llm.model.layers.0.embed_norm.weight", "F32", DIM, 0},
+                [OTHER] = {"llm.vision.embed_scale", "F32", DIM, 0}}},
     {"a scale of rows with a prefix", "llama", .config = "{\"model_type\": \"llama\"}", .prefix = "llm.",
      .pieces = {[TOKENS] = ROWS_OF("llm.model.embed_tokens.weight", "I8")}, .table_scale = 0.25f, .scale = 0.25f},
     {"settings of no part", "granite", .prefix = "llm.",
