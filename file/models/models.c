@@ -366,10 +366,12 @@ static const char *const *const wholes = LIST(
     "video_llava", "videoprism", "vipllava", "vision-text-dual-encoder", "voxtral", "xclip");
 
 /* Types of multimodal models that put a prefix before those of their text model: the prefixes to try in order, and the
-   object of config.json that has the text model's settings or their text_config. */
+   object of config.json that has the text model's settings or their text_config. Some give it rows instead of ids, so
+   the layers of some text models change: positions that depend on ids, and scales. */
 static const struct {
     const char *const *types, *const *prefixes;
-    const char *object; /* null: config.json itself */
+    const char *object;            /* null: config.json itself */
+    const char *const *given_rows; /* the types of text models whose layers are then the same; null: all */
 } renamed[] = {
     {.types = LIST("granite_docling", "idefics2", "idefics3", "modernvbert", "smolvlm", "ultravbert"),
      .prefixes = LIST("model.text_model.", "text_model.")},
@@ -377,7 +379,9 @@ static const struct {
     {.types = LIST("blip"), .prefixes = LIST("text_model.", "text_encoder.", "text_decoder.")},
     {.types = LIST("colmodernvbert"), .prefixes = LIST("vlm.text_model."), .object = ".vlm_config"},
     {.types = LIST("colpali", "colqwen2"), .prefixes = LIST("vlm."), .object = ".vlm_config"},
-    {.types = LIST("florence2"), .prefixes = LIST("language_model.", "model.language_model.")},
+    {.types = LIST("florence2"),
+     .prefixes = LIST("language_model.", "model.language_model."),
+     .given_rows = LIST("bart", "bigbird_pegasus", "blenderbot", "led", "mbart", "plbart", "t5", "umt5")},
     {.types = LIST("grounding-dino", "mm-grounding-dino"), .prefixes = LIST("text_backbone.", "model.text_backbone.")},
     {.types = LIST("pi0"), .prefixes = LIST("vlm.", "paligemma_with_expert.paligemma.model."), .object = ".vlm_config"},
     {.types = LIST("shieldgemma2"), .prefixes = LIST("model.model.")},
@@ -386,7 +390,11 @@ static const struct {
     {.types = LIST("flava"), .prefixes = LIST("text_model.", "flava.text_model.")},
     {.types = LIST("owlvit"), .prefixes = LIST("", "owlvit.")},
     {.types = LIST("owlv2"), .prefixes = LIST("", "owlv2.")},
-    {.types = LIST("blip-2", "instructblip", "instructblipvideo"), .prefixes = LIST("language_model.")},
+    {.types = LIST("blip-2", "instructblip", "instructblipvideo"),
+     .prefixes = LIST("language_model."),
+     .given_rows = LIST("bart", "bigbird_pegasus", "biogpt", "blenderbot", "bloom", "gemma", "gpt2", "gpt_neox",
+                        "granite", "led", "llama", "longt5", "marian", "mbart", "mistral", "mt5", "opt", "pegasus_x",
+                        "phi", "plbart", "qwen2", "switch_transformers", "t5", "umt5", "xglm")},
     {.types = LIST("inkling_mm_model"), .prefixes = LIST("", "model.llm.")},
 };
 
@@ -460,6 +468,7 @@ static void find_renamed(struct inlay_found_model *found)
     for (size_t i = 0; is_text && i < sizeof renamed / sizeof *renamed; i++)
         if (is_in(renamed[i].types, type->text)) {
             found->first = found->model == NULL ? renamed[i].prefixes : NULL;
+            found->given_rows = renamed[i].given_rows;
             object = renamed[i].object;
         }
     if (found->is_prefix_given)
@@ -508,7 +517,8 @@ static bool find_detected(struct inlay_found_model *found, const inlay_file_valu
         const struct inlay_model *model = family_of_type(value->text, found->part, k == GGUF);
         if (model != NULL) {
             found->is_part = found->model == NULL && k == NESTED &&
-                             (found->is_other_object || whole == NULL || !is_in(wholes, whole->text));
+                             (found->is_other_object || whole == NULL || !is_in(wholes, whole->text) ||
+                              (found->given_rows != NULL && !is_in(found->given_rows, value->text)));
             note_family(found, model, value, k == GGUF);
             return true;
         }

@@ -545,6 +545,20 @@ static const struct family families[] = {
      .rows_alone = true,
      .remaining_ops = "projection language_model.model.decoder.project_in.weight;positions "
                       "language_model.model.decoder.embed_positions.weight;"},
+#define EMBEDDED(whole, text, family, ...)                                                                             \
+    {                                                                                                                  \
+        text " in " whole, family,                                                                                     \
+            .config = "{\"model_type\": \"" whole "\", \"text_config\": {\"model_type\": \"" text "\"}}",              \
+            .pieces = {[TOKENS] = ROWS_OF("language_model.shared.weight", "F32")}, __VA_ARGS__                         \
+    }
+#define M2M_TERMS                                                                                                      \
+    .recipe = INLAY_RECIPE_FAIRSEQ, .scale = 6.3245554f, .pads = true, .padding = 1, .start = 2, .bare = true,         \
+    .remaining_ops = "unknown ;"
+    EMBEDDED("florence2", "umt5", "t5", .scale = 1),
+    EMBEDDED("florence2", "marian", "marian", .recipe = INLAY_RECIPE_HF_MARIAN, .remaining_ops = "unknown ;"),
+    EMBEDDED("florence2", "m2m_100", "m2m_100", M2M_TERMS),
+    EMBEDDED("blip-2", "marian", "marian", .recipe = INLAY_RECIPE_HF_MARIAN),
+    EMBEDDED("instructblip", "nllb-moe", "m2m_100", M2M_TERMS),
     /* Tied heads */
     {"a tied Llama", "llama", .config = TIED("llama", ""),
      .pieces = {[TOKENS] = ROWS_OF("lm_head.weight", "BF16"), [OTHER] = {"model.norm.weight", "F32", DIM, 0}},
