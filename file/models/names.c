@@ -246,21 +246,35 @@ static bool check_companion(const struct inlay_found_model *found, const char *n
     return true;
 }
 
+/* Reports another table of the family after the given prefix, one of the prefixes `first` and one of the family's. */
+static bool check_others(const struct inlay_found_model *found, const char *const *first)
+{
+    struct inlay_found_model candidate = *found;
+    char full[INLAY_MODEL_NAME_ROOM], start[INLAY_MODEL_NAME_ROOM], other[INLAY_MODEL_NAME_ROOM];
+    inlay_model_tensor(found, "", start);
+    const inlay_file_tensor *table = inlay_model_tensor(found, found->names->tokens, full);
+    for (; *first != NULL; first++)
+        for (const char *const *prefix = prefixes_of(found->model); *prefix != NULL; prefix++)
+            for (const struct inlay_model_names *names = found->model->names; names->tokens != NULL; names++) {
+                candidate.whole = *first;
+                candidate.prefix = *prefix;
+                inlay_model_tensor(&candidate, "", other);
+                const bool is_same = strcmp(start, other) == 0; /* e.g. shared.weight and encoder.embed_tokens.weight */
+                if (!is_same && inlay_model_tensor(&candidate, names->tokens, other) != NULL)
+                    return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, table->path, full,
+                                           "%s has this prefix, too: pass a longer `prefix`", other);
+            }
+    return true;
+}
+
 bool inlay_model_check_prefix(const struct inlay_found_model *found)
 {
     const struct inlay_model_names *names = found->names;
     const char *const companions[] = {names->positions, names->segments, names->gamma,
                                       names->beta,      names->mapping,  names->weights};
-    char full[INLAY_MODEL_NAME_ROOM], other[INLAY_MODEL_NAME_ROOM];
-    struct inlay_found_model candidate = *found;
-    const inlay_file_tensor *table = inlay_model_tensor(found, names->tokens, full);
-    for (const char *const *prefix = prefixes_of(found->model); *prefix != NULL && *found->prefix != '\0'; prefix++) {
-        candidate.prefix = *prefix;
-        if (strcmp(*prefix, found->prefix) != 0 && inlay_model_tensor(&candidate, names->tokens, other) != NULL)
-            return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, table->path, full,
-                                   "%s has this prefix, too: pass a longer `prefix`", other);
-    }
-    bool is_good = true;
+    const bool is_longer = *found->whole != '\0' || *found->prefix != '\0';
+    bool is_good =
+        !is_longer || ((found->first == NULL || check_others(found, found->first)) && check_others(found, no_prefixes));
     for (size_t i = 0; is_good && i < sizeof companions / sizeof *companions; i++)
         is_good = check_companion(found, companions[i]);
     for (const struct inlay_model_step *step = found->model->remaining_ops;
