@@ -185,16 +185,21 @@ bool inlay_model_assume(const inlay_file_value *stated, struct inlay_found_model
     }
     if (found->assumed_by != NULL)
         return true;
-    char prefixes[INLAY_MODEL_LIST_ROOM] = "";
-    if (found->names == NULL)
+    char prefixes[INLAY_MODEL_LIST_ROOM] = "", names[INLAY_MODEL_LIST_ROOM], missing[INLAY_MODEL_LIST_ROOM + 80];
+    if (found->names == NULL) {
         inlay_model_list_prefixes(found, prefixes);
-    return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
-                           "the input layer of model \"%.60s\" is unknown, and %s%.80s%s%s", stated->text,
-                           forbids != NULL        ? ""
-                           : found->names == NULL ? "no token table was found under its usual names"
-                           : is_gguf              ? "the metadata of GGUF does not describe it"
-                                                  : "nothing indicates rotary or relative positions",
-                           forbids != NULL ? forbids : "", forbids != NULL ? " may be part of it" : "",
-                           *prefixes != '\0' ? prefixes
-                                             : "; if a known family has the same layer, pass its name as `model`");
+        inlay_model_list_names(found, *prefixes != '\0' ? 64 : sizeof names, names);
+        snprintf(missing, sizeof missing, "the prefix \"%.*s\" has no token table (tried %s)",
+                 found->outer_size < 40 ? found->outer_size : 40, found->outer, names);
+    }
+    const char *problem = forbids != NULL ? forbids
+                          : found->names == NULL
+                              ? (found->is_prefix_given ? missing : "no token table was found under its usual names")
+                          : is_gguf ? "the metadata of GGUF does not describe it"
+                                    : "nothing indicates rotary or relative positions";
+    return inlay_file_fail(
+        found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, stated->key,
+        "the input layer of model \"%.60s\" is unknown, and %.*s%s%s", stated->text,
+        forbids != NULL ? 80 : (int)sizeof missing, problem, forbids != NULL ? " may be part of it" : "",
+        *prefixes != '\0' ? prefixes : "; if a known family has the same layer, pass its name as `model`");
 }

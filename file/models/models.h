@@ -132,6 +132,9 @@ enum { INLAY_MODEL_LIST_ROOM = 224 };
    there are none. */
 void inlay_model_list_prefixes(const struct inlay_found_model *found, char list[INLAY_MODEL_LIST_ROOM]);
 
+/** Writes the names of the family's token table to list [room], or the first ones and "...". */
+void inlay_model_list_names(const struct inlay_found_model *found, size_t room, char *list);
+
 /** Reports that the token table is missing under `name` and others, with this list. Returns false. */
 bool inlay_model_fail_names(const struct inlay_found_model *found, const char *name);
 

@@ -209,7 +209,7 @@ void inlay_model_list_prefixes(const struct inlay_found_model *found, char list[
         int size = -1;
         for (; names->tokens != NULL && size <= 0; names++)
             size = prefix_before(found, catalog->by_name[i], names->tokens);
-        if (size <= 0)
+        if (size <= 0 || strlen(name) >= INLAY_MODEL_NAME_ROOM)
             continue;
         const size_t more = (size_t)snprintf(
             list + used, INLAY_MODEL_LIST_ROOM - used, "%s\"%.*s\" (%s)",
@@ -221,13 +221,41 @@ void inlay_model_list_prefixes(const struct inlay_found_model *found, char list[
     }
 }
 
+void inlay_model_list_names(const struct inlay_found_model *found, size_t room, char *list)
+{
+    static const char more[] = "...";
+    size_t used = 0;
+    for (const struct inlay_model_names *names = found->model->names; names->tokens != NULL; names++) {
+        const char *comma = names[1].tokens != NULL ? ", " : "";
+        const bool has_room = used + strlen(names->tokens) + strlen(comma) + sizeof more <= room;
+        used +=
+            (size_t)snprintf(list + used, room - used, "%s%s", has_room ? names->tokens : more, has_room ? comma : "");
+        if (!has_room)
+            break;
+    }
+}
+
+/* Returns the first head with the caller's prefix, or null. */
+static const inlay_file_tensor *find_head_name(const struct inlay_found_model *found)
+{
+    const struct inlay_catalog *catalog = &found->settings.file->catalog;
+    for (size_t i = 0; i < catalog->name_count && found->is_prefix_given; i++)
+        if (strncmp(catalog->by_name[i]->name, found->outer, (size_t)found->outer_size) == 0 &&
+            inlay_ends_in(catalog->by_name[i]->name, "lm_head.weight"))
+            return catalog->by_name[i];
+    return NULL;
+}
+
 bool inlay_model_fail_names(const struct inlay_found_model *found, const char *name)
 {
     char list[INLAY_MODEL_LIST_ROOM];
+    const inlay_file_tensor *head = find_head_name(found);
     inlay_model_list_prefixes(found, list);
     return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MISSING, NULL, name,
-                           "the token table of a %s model is missing under %s%s", found->model->name,
-                           found->is_prefix_given ? "this prefix" : "all its names", list);
+                           "the token table of a %s model is missing under %s%s%.100s%s%s", found->model->name,
+                           found->is_prefix_given ? "this prefix" : "all its names",
+                           head != NULL ? "; a tied head such as " : "", head != NULL ? head->name : "",
+                           head != NULL ? " is only read from files without a prefix" : "", list);
 }
 
 /* Reports the tensor of a family that the prefix lacks if another prefix of the file may have it. */

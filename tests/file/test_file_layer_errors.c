@@ -27,7 +27,7 @@ struct bad_model {
         MISSING = INLAY_FILE_ERROR_MISSING,
         MODEL = INLAY_FILE_ERROR_MODEL
     } status;
-    const char *name, *says; /* of the error */
+    const char *name, *says, *lacks; /* of the error */
 };
 
 #define WORDS "embeddings.word_embeddings.weight", "F32", VOCAB, DIM
@@ -185,10 +185,19 @@ static const struct bad_model bad_models[] = {
     {"a prefix that is no text", LLAMA(SIZES), .prefix = "\xff\xc0\x80\n", .tensors = {{LLAMA_ROWS}}, .status = MISSING,
      .name = "\?\?\?\?embed_tokens.weight"},
 #define LONG "module.module.module.module.module.module.module.module.module."
-    {"candidates without room", LLAMA(SIZES), .prefix = "a.",
-     .tensors = {{LONG LONG "a.embed_tokens.weight", "F32", VOCAB, DIM},
-                 {LONG LONG "b.embed_tokens.weight", "F32", VOCAB, DIM}},
+#define LONG_ROWS(last) LONG "module.module.module.module.module." last "embed_tokens.weight", "F32", VOCAB, DIM
+    {"candidates without room", LLAMA(SIZES), .prefix = "a.", .tensors = {{LONG_ROWS("1.")}, {LONG_ROWS("2.")}},
      .status = MISSING, .name = "a.embed_tokens.weight", .says = "(embed_tokens.weight), ..."},
+    {"a candidate with a name that is too long", LLAMA(SIZES),
+     .tensors = {{LONG LONG "embed_tokens.weight", "F32", VOCAB, DIM}, {"a", "F32", 1, 0}}, .status = MISSING,
+     .name = "model.embed_tokens.weight", .says = "missing under all its names", .lacks = "prefix"},
+    {"a prefix of nothing in an unknown model", OWL(""), .prefix = "a.", .tensors = {{"a.norm.weight", "F32", DIM, 0}},
+     .status = MODEL, .name = "config.model_type",
+     .says = "the prefix \"a.\" has no token table (tried embed_tokens.weight, embed.weight, embed_in.weight, "
+             "wte.weight, "},
+    {"a prefix of nothing next to others in an unknown model", OWL(""), .prefix = "a.",
+     .tensors = {{"b." LLAMA_ROWS}, {"c." LLAMA_ROWS}}, .status = MODEL, .name = "config.model_type",
+     .says = "embed_in.weight, ...); if it has one of these prefixes, pass that as `prefix`: \"b.model.\" "},
     {"an empty prefix", LLAMA(SIZES), .prefix = "", .tensors = {{LLAMA_ROWS}}, .status = ARGUMENT, .name = "prefix",
      .says = "empty"},
     {"a prefix that is too long", LLAMA(SIZES), .prefix = LONG LONG "aa", .tensors = {{LONG LONG "aa" LLAMA_ROWS}},
@@ -216,7 +225,9 @@ static const struct bad_model bad_models[] = {
      .tensors = {{"a." LLAMA_ROWS}, {"a.transformer.wte.weight", "F32", VOCAB, DIM}}, .status = MODEL,
      .name = "a.model.embed_tokens.weight", .says = "a.transformer.wte.weight has this prefix, too"},
     {"a prefix of a head", TIED, .prefix = "a.", .tensors = {{"a." HEAD}}, .status = MISSING,
-     .name = "a.embed_tokens.weight"},
+     .name = "a.embed_tokens.weight",
+     .says = "missing under this prefix; a tied head such as a.lm_head.weight is only read from files without a "
+             "prefix"},
     {"a prefix without a norm", BERT, .prefix = "a.", .tensors = {{"a." WORDS}, {"a." PLACES}, {"a." KINDS}},
      .status = MISSING, .name = "a.embeddings.LayerNorm.weight", .says = "needs this tensor"},
     {"a prefix whose norm is elsewhere", BERT, .prefix = "a.",
@@ -440,6 +451,7 @@ START_TEST(errors_of_checkpoints)
            error.message);
     EXPECT(layer == NULL, "%s: a handle is left", bad->label);
     EXPECT(strcmp(error.name, bad->name) == 0, "%s: named %s: %s", bad->label, error.name, error.message);
+    EXPECT(bad->lacks == NULL || strstr(error.message, bad->lacks) == NULL, "%s: %s", bad->label, error.message);
     EXPECT(bad->says == NULL || strstr(error.message, bad->says) != NULL, "%s: %s", bad->label, error.message);
     EXPECT(inlay_file_layer_create(file, &options, &layer, NULL) == status, "%s: without an error", bad->label);
     inlay_file_close(file);
