@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The families of models. Names of tensors and keys, and defaults, follow transformers 5.23
+ * The families of models. Names of tensors and keys, and defaults, follow transformers 5.24
  * (models/NAME/modeling_NAME.py and configuration_NAME.py) and gguf 0.19; input layers of GGUF files follow the graphs
  * of llama.cpp (src/models/NAME.cpp). An architecture in no list has no graph there, reads other rows, or was not
  * examined. A family is an entry here and nothing else.

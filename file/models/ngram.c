@@ -2,7 +2,7 @@
 /*
  * Hashed n-gram embeddings of checkpoints. The names of each kind's parts are data: tensors next to the table, tensors
  * or metadata of the whole model, keys of config.json. All numbers of a file are checked against the rows of its table.
- * Names of Qwen4Exp follow transformers 5.23 and, in GGUF files, llama.cpp. Names of Engram follow DeepSeek-V4.1's
+ * Names of Qwen4Exp follow transformers 5.24 and, in GGUF files, llama.cpp. Names of Engram follow DeepSeek-V4.1's
  * checkpoint and converters to GGUF, which have no standard yet.
  */
 #include "handle.h"
