@@ -180,8 +180,8 @@ typedef enum inlay_file_value_kind {
 } inlay_file_value_kind;
 
 /** A metadata value of GGUF, safetensors' __metadata__ or config.json. Keys of config.json have the prefix "config.";
-    keys of nested objects are joined with dots ("config.text_config.hidden_size"). Keys with a dot in their own name are
-    skipped, except in "quantization" and "quantization_config". */
+    keys of nested objects are joined with dots ("config.text_config.hidden_size"). Keys with a dot in their own name
+    are skipped, except in "quantization" and "quantization_config". */
 typedef struct inlay_file_value {
     const char *key;            /**< its key, UTF-8 */
     inlay_file_value_kind kind; /**< which of the fields below holds it */
@@ -272,8 +272,9 @@ typedef struct inlay_file_layer_options {
     const inlay_tuning *tuning;  /**< null: inlay_tuning_default() */
     const char *prefix;          /**< first part of the names of the layer's tensors, such as "llm."; the names that
                                       the family usually has follow, with or without their own prefix. Only for
-                                      safetensors. null: the usual names; a wrapper's prefix is found if all names of
-                                      the file share it */
+                                      safetensors. Settings are then those at the top of config.json, and an object
+                                      with those of a part of the model is an error. null: the usual names; a
+                                      wrapper's prefix is found if all names of the file share it */
 } inlay_file_layer_options;
 
 /** Returns options with family detection and float32 outputs. */
