@@ -338,6 +338,12 @@ static int zero_at(const inlay_file_tensor *zeros, const struct grid *grid, size
     return bytes[word * 4 + bit % 32 / 8] >> bit % 8 & ((1 << bits) - 1);
 }
 
+/* Returns the int32 words of `count` packed numbers. The last one may be partly unused. */
+static uint64_t words_of(uint64_t count, size_t bits)
+{
+    return count / (32 / bits) + (count % (32 / bits) > 0);
+}
+
 /* Sets zero points: int8 in the layout of the scales, or int32 words packed with `bits` per row. 0 bits: not packed. */
 static bool take_zeros(struct inlay_piece *piece, const inlay_file_tensor *zeros, const struct grid *scales,
                        size_t bits)
@@ -346,7 +352,7 @@ static bool take_zeros(struct inlay_piece *piece, const inlay_file_tensor *zeros
     const size_t groups = scales->groups * scales->repeat, in_row = bits == 4 ? (groups + 1) / 2 : groups;
     struct grid grid = *scales;
     grid.shared = is_single(zeros) && grid.groups == 1;
-    const uint64_t words = bits > 0 ? view->rows / (32 / bits) + (view->rows % (32 / bits) > 0) : 0;
+    const uint64_t words = bits > 0 ? words_of(view->rows, bits) : 0;
     const bool plain = is_type(zeros, "I8") && (grid.shared || has_shape(zeros, view->rows, grid.groups));
     const bool packed = is_type(zeros, "I32") && bits > 0 && has_shape(zeros, words, grid.groups);
     if (!plain && !packed)
@@ -406,11 +412,14 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
         return fail(piece, INLAY_FILE_ERROR_TYPE, tensor,
                     "its columns are grouped in the order of .weight_g_idx, which is not supported");
     const uint64_t rows = tensor->shape[0], words = tensor->shape[1], columns = columns_of(shape, rows);
-    const size_t bits = words == columns / 8 ? 4 : 8;
-    if (columns == 0 || columns % (32 / bits) != 0 || words != columns / (32 / bits))
+    const uint64_t of_4_bits = words_of(columns, 4), of_8_bits = words_of(columns, 8);
+    if (columns == 0 || (words != of_4_bits && words != of_8_bits))
         return fail(piece, INLAY_FILE_ERROR_SHAPE, shape,
-                    "it does not match the shape of the packed rows, counted in 4- or 8-bit numbers that fill the "
-                    "words");
+                    "it does not match the shape of the packed rows, counted in 4- or 8-bit numbers");
+    if (of_4_bits == of_8_bits)
+        return fail(piece, INLAY_FILE_ERROR_SHAPE, shape,
+                    "up to 4 columns fill one word in 4 bits and in 8: make the table by hand");
+    const size_t bits = words == of_4_bits ? 4 : 8;
     piece->table.view = inlay_table_view(bits == 4 ? INLAY_U4_GROUPED : INLAY_U8_GROUPED, tensor->data, (size_t)rows,
                                          (size_t)columns, (size_t)words * 4);
     return take_groups(piece, scales, find(piece, tensor->name, stem, ZERO_POINT), bits);

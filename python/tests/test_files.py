@@ -3,6 +3,7 @@
 
 import copy
 import errno
+import hashlib
 import json
 import os
 import pathlib
@@ -390,6 +391,28 @@ def test_packed_tables(bits, zeros, rng, tmp_path):
     for made in inlay.Layer(table), layer, inlay.Layer(layer.table):
         assert_array_equal(made(numpy.arange(11)), expected)
     assert_array_equal(inlay.Layer(pickle.loads(pickle.dumps(copy.deepcopy(numpy_table(table)))))([3]), expected[[3]])
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_padded_rows(bits, rng, tmp_path):
+    """Rows of packed numbers that end within an int32 word."""
+    numbers, scales = rng.integers(0, 2**bits, (11, 102)), rng.random((11, 1)).astype(f32)
+    name, shape = "model.embed_tokens.weight_", numpy.array([11, 102], numpy.int64)
+    tensors = {name + "packed": packed_words(numbers, bits, 1), name + "scale": scales, name + "shape": shape}
+    file = inlay.open(write(tmp_path / "m", safetensors(tensors)))
+    table, layer = file.table(name + "packed"), file.layer(model="llama")
+    expected = (numbers - 2 ** (bits - 1)).astype(f32) * scales
+    same = inlay.Table(table.data, table.type, dim=102, group=table.group, scales=table.scales)
+    for made in inlay.Layer(table), layer, inlay.Layer(layer.table), inlay.Layer(numpy_table(table)), inlay.Layer(same):
+        assert_array_equal(made(numpy.arange(11)), expected)
+    rows = numpy.asarray(table.data)
+    assert rows.shape == (11, 102 * bits // 8) and rows.strides == (-(-102 * bits // 32) * 4, 1)
+    assert_array_equal(numpy.from_dlpack(table.data), rows)
+    assert memoryview(table.data).tobytes() == rows.tobytes()
+    with pytest.raises(BufferError, match=r"padding: make a copy with numpy\.array\(\)$"):
+        table.data.raw
+    with pytest.raises(BufferError, match="the rows of the array are padded"):
+        hashlib.sha256(table.data)
 
 
 def numpy_table(table):

@@ -115,17 +115,20 @@ static inlay_file *compressed_file(const struct compressed *table)
 START_TEST(compressed_tensors)
 {
     static const struct compressed tables[] = {
-        {4, 128, 4, false, "F32", NO_ZEROS, 32}, {4, 128, 1, false, "BF16", NO_ZEROS, 128},
-        {4, 192, 3, false, "F16", WORDS, 64},    {4, 96, 3, false, "BF16", WORDS, 32},
-        {4, 96, 1, false, "F32", WORDS, 128},    {4, 256, 1, true, "F32", NO_ZEROS, 128},
-        {4, 64, 1, true, "F32", BYTES, 128},     {8, 128, 2, false, "F32", NO_ZEROS, 64},
-        {8, 256, 1, false, "BF16", WORDS, 128},  {8, 160, 5, false, "F16", WORDS, 32},
-        {8, 96, 1, true, "BF16", BYTES, 128},    {0, 128, 2, false, "BF16", NO_ZEROS, 64},
-        {0, 128, 4, false, "F32", BYTES, 32},    {0, 96, 1, false, "F32", BYTES, 128},
-        {0, 64, 1, true, "BF16", BYTES, 128},    {4, 80, 5, false, "F32", NO_ZEROS, 16},
-        {4, 128, 8, false, "BF16", WORDS, 16},   {8, 48, 3, false, "F16", WORDS, 16},
-        {0, 144, 3, false, "F32", BYTES, 16},    {4, 232, 1, false, "BF16", WORDS, 128},
-        {8, 20, 1, false, "F32", WORDS, 128},    {0, 131, 1, true, "F32", BYTES, 128},
+        {4, 128, 4, false, "F32", NO_ZEROS, 32},  {4, 128, 1, false, "BF16", NO_ZEROS, 128},
+        {4, 192, 3, false, "F16", WORDS, 64},     {4, 96, 3, false, "BF16", WORDS, 32},
+        {4, 96, 1, false, "F32", WORDS, 128},     {4, 256, 1, true, "F32", NO_ZEROS, 128},
+        {4, 64, 1, true, "F32", BYTES, 128},      {8, 128, 2, false, "F32", NO_ZEROS, 64},
+        {8, 256, 1, false, "BF16", WORDS, 128},   {8, 160, 5, false, "F16", WORDS, 32},
+        {8, 96, 1, true, "BF16", BYTES, 128},     {0, 128, 2, false, "BF16", NO_ZEROS, 64},
+        {0, 128, 4, false, "F32", BYTES, 32},     {0, 96, 1, false, "F32", BYTES, 128},
+        {0, 64, 1, true, "BF16", BYTES, 128},     {4, 80, 5, false, "F32", NO_ZEROS, 16},
+        {4, 128, 8, false, "BF16", WORDS, 16},    {8, 48, 3, false, "F16", WORDS, 16},
+        {0, 144, 3, false, "F32", BYTES, 16},     {4, 232, 1, false, "BF16", WORDS, 128},
+        {8, 20, 1, false, "F32", WORDS, 128},     {0, 131, 1, true, "F32", BYTES, 128},
+        {4, 36, 1, false, "BF16", NO_ZEROS, 128}, {4, 100, 1, false, "F32", WORDS, 128},
+        {4, 101, 1, true, "F32", BYTES, 128},     {4, 5, 1, false, "F16", WORDS, 128},
+        {8, 102, 1, false, "F16", WORDS, 128},    {8, 5, 1, true, "F32", NO_ZEROS, 128},
     };
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         const struct compressed *wanted = &tables[i];
@@ -269,13 +272,16 @@ START_TEST(quantized_tables_that_are_refused)
          "F8_E4M3 tables have no zero points"},
     };
     static const int64_t good_shape[2] = {2, 64},
-                         shapes[][2] = {{3, 64}, {2, 65}, {2, 0}, {2, -64}, {2, INT64_MAX},
-                                        {2, 80}, {2, 63}, {2, 31}}; /* 80: 3 bits; 63 and 31 end within a word */
+                         shapes[][2] = {{3, 64}, {2, 65}, {2, 0},  {2, -64}, {2, INT64_MAX},
+                                        {2, 80}, {2, 56}, {2, 33}, {2, 28}}; /* 80: 3 bits; 56 and 28 fill 7 words */
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         refuse_parts(bad[i].parts, good_shape, (inlay_file_status)bad[i].status, bad[i].message);
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         refuse_parts((const struct part[4]){packed, shape, scales}, shapes[i], INLAY_FILE_ERROR_SHAPE,
                      "t.weight_shape: it does not match the shape of the packed rows, counted in 4- or 8-bit numbers");
+    refuse_parts((const struct part[4]){{"t.weight_packed", "I32", 2, 1}, shape, {"t.weight_scale", "F32", 2, 1}},
+                 (const int64_t[]){2, 4}, INLAY_FILE_ERROR_SHAPE,
+                 "t.weight_shape: up to 4 columns fill one word in 4 bits and in 8");
 }
 END_TEST
 

@@ -28,7 +28,8 @@ def check(folder, what, tensors, config, theirs):
     """Saves tensors of the token table with a configuration, and compares its rows with `theirs`. A configuration of
     ModelOpt with a producer goes to a second file."""
     save_file({TOKENS + name: tensor.contiguous() for name, tensor in tensors.items()}, folder / "model.safetensors")
-    model, producer = {"model_type": "llama", "hidden_size": DIM, "vocab_size": ROWS}, folder / "hf_quant_config.json"
+    model = {"model_type": "llama", "hidden_size": theirs.shape[1], "vocab_size": ROWS}
+    producer = folder / "hf_quant_config.json"
     producer.unlink(missing_ok=True)
     if "producer" in config:
         producer.write_text(json.dumps(config), encoding="utf-8")
@@ -47,24 +48,28 @@ def check(folder, what, tensors, config, theirs):
 
 
 def compressed_cases():
-    """Yields format, bits, type, strategy, columns of a group, whether it is symmetric, and the type of scales."""
+    """Yields columns, format, bits, type, strategy, columns of a group, whether it is symmetric, and the type of scales.
+
+    With 102 columns, the last word of a row is padded."""
     floats = torch.bfloat16, torch.float32, torch.float16
     for dtype in floats:
-        yield "float-quantized", 8, "float", "channel", None, True, dtype
-        yield "float-quantized", 8, "float", "tensor", None, True, dtype
+        yield DIM, "float-quantized", 8, "float", "channel", None, True, dtype
+        yield DIM, "float-quantized", 8, "float", "tensor", None, True, dtype
         for symmetric in True, False:
             for strategy, group in ("channel", None), ("tensor", None), ("group", 16), ("group", 32):
-                yield "int-quantized", 8, "int", strategy, group, symmetric, dtype
+                yield DIM, "int-quantized", 8, "int", strategy, group, symmetric, dtype
             for bits in 4, 8:
                 for strategy, group in ("channel", None), ("tensor", None), ("group", 16), ("group", 32):
-                    yield "pack-quantized", bits, "int", strategy, group, symmetric, dtype
+                    yield DIM, "pack-quantized", bits, "int", strategy, group, symmetric, dtype
+                for strategy in "channel", "tensor":
+                    yield 102, "pack-quantized", bits, "int", strategy, None, symmetric, dtype
 
 
-def quantized_weight(generator, bits, kind, strategy, group, symmetric, dtype):
+def quantized_weight(generator, columns, bits, kind, strategy, group, symmetric, dtype):
     """Returns random weights with scales and zero points that reach over most of the numbers of the format."""
-    groups = DIM // group if group else 1
+    groups = columns // group if group else 1
     shape = (1,) if strategy == "tensor" else (ROWS, groups)
-    weight = torch.randn(ROWS, DIM, generator=generator)
+    weight = torch.randn(ROWS, columns, generator=generator)
     largest = 448 if kind == "float" else 2 ** (bits - 1) - 1
     scale = ((1 + torch.rand(shape, generator=generator)) * 3 / largest).to(dtype)
     half = 2 ** (bits - 1)
@@ -77,18 +82,19 @@ def compare_compressed(folder, generator):
     from compressed_tensors.compressors import BaseCompressor
     from compressed_tensors.quantization import QuantizationArgs, QuantizationConfig, QuantizationScheme
 
-    for form, bits, kind, strategy, group, symmetric, dtype in compressed_cases():
+    for columns, form, bits, kind, strategy, group, symmetric, dtype in compressed_cases():
         weights = QuantizationArgs(num_bits=bits, type=kind, strategy=strategy, group_size=group, symmetric=symmetric)
         scheme = QuantizationScheme(targets=["Embedding"], weights=weights, format=form)
         compressor = BaseCompressor.get_value_from_registry(form)
-        state = quantized_weight(generator, bits, kind, strategy, group, symmetric, dtype)
+        state = quantized_weight(generator, columns, bits, kind, strategy, group, symmetric, dtype)
         compressed = compressor.compress(state, scheme)
         theirs = compressor.decompress(dict(compressed), scheme)["weight"]
         # Where groups share a scale the product in its type comes as float32, which loses nothing when it is rounded.
         theirs = theirs.to(dtype)
         config = QuantizationConfig(config_groups={"group_0": scheme}, format=form).model_dump(mode="json")
         of_group = f" of {group}" if group else ""
-        what = f"{form} {bits}, {strategy}{of_group}, {'' if symmetric else 'a'}symmetric, {str(dtype)[6:]}"
+        of_columns = f", {columns} columns" if columns != DIM else ""
+        what = f"{form} {bits}, {strategy}{of_group}{of_columns}, {'' if symmetric else 'a'}symmetric, {str(dtype)[6:]}"
         check(folder, what, compressed, {"quant_method": "compressed-tensors", **config}, theirs)
 
 

@@ -22,6 +22,15 @@ void exported_init(struct exported *exported, void *data, enum dtype dtype, int 
     }
 }
 
+bool exported_has_gaps(const struct exported *exported)
+{
+    Py_ssize_t bytes = dtype_infos[exported->dtype].bytes;
+    for (int i = exported->dims - 1; i >= 0; bytes *= exported->shape[i--])
+        if (exported->shape[i] > 1 && exported->stride_bytes[i] != bytes)
+            return true;
+    return false;
+}
+
 /* ---- The buffer protocol ---------------------------------------------------------------------------------------- */
 
 int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer, int flags)
@@ -35,6 +44,9 @@ int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer
         return raise_error(PyExc_BufferError, "the memory of the array is read-only: request it without writing");
     if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && long_dims > 1 && exported->bytes > 0)
         return raise_error(PyExc_BufferError, "the array is in C order, not in Fortran order: request C order");
+    const int strides = flags & (PyBUF_C_CONTIGUOUS | PyBUF_F_CONTIGUOUS | PyBUF_ANY_CONTIGUOUS);
+    if (strides != PyBUF_STRIDES && exported_has_gaps(exported))
+        return raise_error(PyExc_BufferError, "the rows of the array are padded: request strides");
     if (!shaped && (flags & PyBUF_FORMAT) != 0)
         return raise_error(PyExc_BufferError, "a format requires a shape: request both, or plain bytes");
     buffer->buf = exported->data;

@@ -26,6 +26,9 @@ struct exported {
 void exported_init(struct exported *exported, void *data, enum dtype dtype, int dims, const Py_ssize_t *shape,
                    struct owner *owner);
 
+/* True if there are bytes between elements, as after padded rows. */
+bool exported_has_gaps(const struct exported *exported);
+
 /* Fills in a buffer of `self`. Returns -1 with BufferError set on failure. */
 int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer, int flags);
 

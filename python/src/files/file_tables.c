@@ -31,11 +31,12 @@ static PyObject *rows_of(struct open_file *file, const inlay_file_tensor *tensor
                          const inlay_table *view)
 {
     const enum dtype plain = dtype_of_element(view->type);
-    const bool packed = plain == DTYPE_UNKNOWN;
-    const Py_ssize_t shape[2] = {(Py_ssize_t)rows, (Py_ssize_t)(packed ? view->stride_bytes : view->dim)};
-    return tensor != NULL && tensor->element != 0
-               ? file_tensor_of(file, tensor)
-               : file_tensor_of_memory(file, data, packed ? DTYPE_U8 : plain, 2, shape);
+    const Py_ssize_t shape[2] = {(Py_ssize_t)rows, (Py_ssize_t)view->dim};
+    if (tensor != NULL && tensor->element != 0)
+        return file_tensor_of(file, tensor);
+    return plain != DTYPE_UNKNOWN ? file_tensor_of_memory(file, data, plain, 2, shape)
+                                  : file_tensor_of_rows(file, data, rows, inlay_table_row_bytes(view->type, view->dim),
+                                                        view->stride_bytes);
 }
 
 /* Returns the array of zero points of rows. */

@@ -109,6 +109,16 @@ PyObject *file_tensor_of_memory(struct open_file *file, const void *data, enum d
     return make(file, NULL, data, dtype, dims, shape);
 }
 
+PyObject *file_tensor_of_rows(struct open_file *file, const void *data, size_t rows, size_t row_bytes,
+                              size_t stride_bytes)
+{
+    PyObject *made =
+        make(file, NULL, data, DTYPE_U8, 2, (const Py_ssize_t[2]){(Py_ssize_t)rows, (Py_ssize_t)row_bytes});
+    if (made != NULL)
+        file_tensor(made)->exported.stride_bytes[0] = (Py_ssize_t)stride_bytes;
+    return made;
+}
+
 struct open_file *file_tensor_file(PyObject *object)
 {
     return Py_TYPE(object) == file_tensor_type ? file_tensor(object)->file : NULL;
@@ -148,6 +158,8 @@ static PyObject *file_tensor_dlpack(PyObject *self, PyObject *args, PyObject *op
 static PyObject *get_raw(PyObject *self, void *Py_UNUSED(closure))
 {
     const struct file_tensor *of = file_tensor(self);
+    if (exported_has_gaps(&of->exported))
+        return PyErr_Format(PyExc_BufferError, "raw needs rows without padding: make a copy with numpy.array()");
     PyObject *array = make(of->file, of->tensor, of->exported.data, DTYPE_U8, 1, &of->exported.bytes);
     PyObject *view = array != NULL ? PyMemoryView_FromObject(array) : NULL;
     Py_XDECREF(array);

@@ -15,6 +15,10 @@ PyObject *file_tensor_of(struct open_file *file, const inlay_file_tensor *tensor
 PyObject *file_tensor_of_memory(struct open_file *file, const void *data, enum dtype dtype, int dims,
                                 const Py_ssize_t *shape);
 
+/* Returns an array of the bytes of rows, without the padding between them. */
+PyObject *file_tensor_of_rows(struct open_file *file, const void *data, size_t rows, size_t row_bytes,
+                              size_t stride_bytes);
+
 /* Returns the file of a FileTensor, borrowed, or null for other objects. */
 struct open_file *file_tensor_file(PyObject *object);
 
