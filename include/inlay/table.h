@@ -168,6 +168,15 @@ INLAY_API size_t inlay_table_row_bytes(inlay_element_type type, size_t dim);
     `group` is 0, or if the size overflows size_t. Types without groups ignore `group`. */
 INLAY_API size_t inlay_table_scale_bytes(inlay_element_type type, size_t dim, uint32_t group);
 
+/** Returns the smallest group of a type: 16, or 32 if its rows are whole blocks of 32 columns. Returns 0 for types
+   without groups. Groups of 32, 64 and 128 columns are valid for all types with groups. */
+static inline uint32_t inlay_table_min_group(inlay_element_type type)
+{
+    if (inlay_table_scale_bytes(type, 32, 0) != 0 || inlay_table_scale_bytes(type, 32, 32) == 0)
+        return 0;
+    return inlay_table_row_bytes(type, 16) > 0 ? 16 : 32;
+}
+
 /** Returns the bytes of `rows` rows in inlay_table.zeros. Returns 0 if the type has no zero points, if `group` is 0, or
     if the size overflows size_t. */
 INLAY_API size_t inlay_table_zero_bytes(inlay_element_type type, size_t rows, size_t dim, uint32_t group);

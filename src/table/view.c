@@ -101,13 +101,11 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
     if (table->dim == 0 || (format->log2_columns > 1 && table->dim % ((size_t)1 << format->log2_columns) != 0))
         return inlay_blame(fault, INLAY_ERROR_SHAPE, field,
                            "its dim is 0, or not a multiple of the blocks of its type");
-    const bool grouped = format->scales == INLAY_SCALES_PER_GROUP;
-    const uint32_t group = table->group;
-    const uint32_t least = format->log2_columns > 1 ? 32 : 16;
-    if (grouped ? group < least || group > 128 || (group & (group - 1)) != 0 : group != 0)
+    const uint32_t group = table->group, least = inlay_table_min_group(table->type);
+    if (least > 0 ? group < least || group > 128 || (group & (group - 1)) != 0 : group != 0)
         return inlay_blame(fault, INLAY_ERROR_OPTION, field,
-                           least == 16 ? "its group is not 16, 32, 64 or 128, or not 0 for a type without groups"
-                                       : "its group is not 32, 64 or 128, or not 0 for a type without groups");
+                           least == 32 ? "its group is not 32, 64 or 128, or not 0 for a type without groups"
+                                       : "its group is not 16, 32, 64 or 128, or not 0 for a type without groups");
     const struct row_sizes sizes = sizes_of(table);
     if (sizes.data_bytes == 0)
         return inlay_blame(fault, INLAY_ERROR_OVERFLOW, field, NULL);

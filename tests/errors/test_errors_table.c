@@ -204,6 +204,7 @@ START_TEST(quantized_views)
                       scales, scaled ? NULL : bytes);
         EXPECT_TOKENS(has_zeros(type) ? INLAY_OK : INLAY_ERROR_OPTION, zeros, bytes);
         EXPECT_TOKENS(INLAY_ERROR_OVERFLOW, rows, SIZE_MAX / 2);
+        EXPECT(inlay_table_min_group(type) == (grouped ? narrowest_group(type) : 0), "the smallest group");
         static const uint32_t groups[] = {0, 1, 8, 15, 16, 17, 24, 32, 33, 64, 96, 128, 256, UINT32_MAX};
         for (size_t j = 0; j < sizeof groups / sizeof *groups; j++) {
             const uint32_t group = groups[j];

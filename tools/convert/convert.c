@@ -73,7 +73,7 @@ static int prepare(struct conversion *c)
             : weights_map(options->from, &tensor, (size_t)options->dim, &c->from));
     *to = (struct new_table){.path = options->out, .type = options->type, .rows = from->rows, .dim = from->dim};
     to->name = options->name != NULL ? options->name : tensor;
-    if (stored_in_groups(to->type))
+    if (inlay_table_min_group(to->type) > 0)
         to->group = options->group != 0 ? (uint32_t)options->group : from->group != 0 ? from->group : DEFAULT_GROUP;
     if (inlay_table_row_bytes(to->type, to->dim) == 0)
         return failed("%s rows cannot have %zu columns, the dim of %s", type, to->dim, shown(options->from));

@@ -52,16 +52,15 @@ static const struct option_rule rules[] = {
 
 static int check_group(const struct convert_options *options, const struct command_line *line)
 {
-    if (!stored_in_groups(options->type) && (option_given(line, "group") || options->zeros))
+    const int group = (int)options->group, least = (int)inlay_table_min_group(options->type);
+    if (least == 0 && (option_given(line, "group") || options->zeros))
         return misused("--%s is only for grouped types, and %s is not one", options->zeros ? "zeros" : "group",
                        enum_name(ELEMENT_TYPES, (int)options->type));
     if (options->zeros && stored_array(ARRAY_ZEROS, options->type, 1, 32, 32).rank == 0)
         return misused("--zeros is only for types with zero points, and %s has none",
                        enum_name(ELEMENT_TYPES, (int)options->type));
-    const int group = (int)options->group;
-    const bool narrow = inlay_table_row_bytes(options->type, 16) > 0;
-    if (group != 0 && (group < (narrow ? 16 : 32) || group > 128 || (group & (group - 1)) != 0))
-        return misused("--group %d must be %s32, 64 or 128", group, narrow ? "16, " : "");
+    if (group != 0 && (group < least || group > 128 || (group & (group - 1)) != 0))
+        return misused("--group %d must be %s32, 64 or 128", group, least == 16 ? "16, " : "");
     return DONE;
 }
 

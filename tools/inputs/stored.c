@@ -66,12 +66,6 @@ size_t array_bytes(const struct array *array)
     return array->shape[0] * array->shape[1] * inlay_npy_type(array->element)->block_bytes;
 }
 
-bool stored_in_groups(inlay_element_type type)
-{
-    enum { GROUP = 32 };
-    return inlay_table_scale_bytes(type, GROUP, 0) == 0 && inlay_table_scale_bytes(type, GROUP, GROUP) > 0;
-}
-
 size_t stored_dim(inlay_element_type type, size_t row_elements)
 {
     if (forms[type].is_numbers)

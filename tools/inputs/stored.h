@@ -35,9 +35,6 @@ struct array stored_array(int which, inlay_element_type type, size_t rows, size_
 /** Returns the size of an array in bytes. The result fits in size_t if a float32 table of the same shape does. */
 size_t array_bytes(const struct array *array);
 
-/** Returns true if a type has one scale per `group` columns, with a group chosen by the caller. */
-bool stored_in_groups(inlay_element_type type);
-
 /** Returns the dim of a row that has this many elements in stored_array(), or 0 if no dim matches. If two dims match,
     returns the even one. */
 size_t stored_dim(inlay_element_type type, size_t row_elements);

@@ -87,7 +87,7 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
         return failed("%s has rows of %zu bytes, which match no dim of %s", shown(path), npy->dim, name);
     weights->view =
         inlay_table_view(type, weights->arrays[ARRAY_DATA], npy->rows, dim, inlay_table_row_bytes(type, dim));
-    weights->view.group = stored_in_groups(type) ? 32 : 0; /* until the scales are loaded and determine it */
+    weights->view.group = inlay_table_min_group(type) > 0 ? 32 : 0; /* until the scales are loaded and determine it */
     return DONE;
 }
 
@@ -95,7 +95,7 @@ static int view_data(const char *path, const struct npy *npy, inlay_element_type
    later. */
 static uint32_t group_of(const inlay_table *table, const struct npy *scales)
 {
-    for (uint32_t group = 16; group <= 128; group *= 2)
+    for (uint32_t group = inlay_table_min_group(table->type); group <= 128; group *= 2)
         if (stored_array(ARRAY_SCALES, table->type, table->rows, table->dim, group).shape[1] == scales->dim)
             return group;
     return 32;
@@ -133,7 +133,7 @@ static int load_companion(const char *path, int which, struct weights *weights)
     if (wanted.optional && access(name, F_OK) != 0)
         return DONE;
     TRY(load_npy(name, NPY_SCALES, &npy, &weights->arrays[which]));
-    if (which == ARRAY_SCALES && stored_in_groups(view->type)) {
+    if (which == ARRAY_SCALES && view->group > 0) {
         view->group = group_of(view, &npy);
         wanted = stored_array(which, view->type, view->rows, view->dim, view->group);
     }

@@ -18,7 +18,7 @@ inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t row
 {
     const size_t stride = inlay_table_row_bytes(type, dim);
     inlay_table table = inlay_table_view(type, NULL, rows, dim, stride);
-    table.group = stored_in_groups(type) ? GROUP : 0;
+    table.group = inlay_table_min_group(type) > 0 ? GROUP : 0;
     const struct array scales = stored_array(ARRAY_SCALES, type, rows, dim, GROUP),
                        zeros = stored_array(ARRAY_ZEROS, type, rows, dim, GROUP);
     table.data = type == INLAY_F32 ? trial_floats(trial, rows * dim, seed) : trial_noise(trial, rows * stride, seed);
@@ -32,7 +32,7 @@ inlay_table trial_table(struct trial *trial, inlay_element_type type, size_t row
 
 bool has_dim(inlay_element_type type, size_t dim)
 {
-    return inlay_table_row_bytes(type, dim) > 0 && (!stored_in_groups(type) || dim % GROUP == 0);
+    return inlay_table_row_bytes(type, dim) > 0 && (inlay_table_min_group(type) == 0 || dim % GROUP == 0);
 }
 
 const char *element_item(size_t item)
@@ -56,7 +56,7 @@ static void quantize_run(struct trial *trial, size_t item)
                        scales = stored_array(ARRAY_SCALES, type, ROWS, DIM, GROUP);
     const struct array zeros = stored_array(ARRAY_ZEROS, type, ROWS, DIM, GROUP);
     inlay_table_storage to = inlay_table_storage_of(type, trial_storage(trial, &data), DIM);
-    to.group = stored_in_groups(type) ? GROUP : 0;
+    to.group = inlay_table_min_group(type) > 0 ? GROUP : 0;
     to.scales = trial_storage(trial, &scales);
     to.zeros = trial_storage(trial, &zeros);
     double error = 0;

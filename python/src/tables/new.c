@@ -92,7 +92,7 @@ PyObject *table_quantize(PyObject *Py_UNUSED(module), PyObject *args)
     if (!PyArg_ParseTuple(args, "OOOp", &object, &name, &group, &with_zeros) ||
         option_required_enum(name, &option_elements, &type) < 0)
         return NULL;
-    const bool grouped = table_is_grouped(type);
+    const bool grouped = inlay_table_min_group(type) > 0;
     if (!grouped && (group != Py_None || with_zeros))
         return PyErr_Format(PyExc_ValueError, "type %s takes no zeros or group",
                             option_name((int)type, &option_elements));

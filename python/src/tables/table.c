@@ -67,11 +67,6 @@ struct open_file *table_file(PyObject *self)
 
 /* ---- Arrays of a table ------------------------------------------------------------------------------------------ */
 
-bool table_is_grouped(inlay_element_type type)
-{
-    return inlay_table_scale_bytes(type, 32, 0) == 0 && inlay_table_scale_bytes(type, 32, 32) > 0;
-}
-
 int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, uint32_t group, Py_ssize_t shape[2],
                        enum dtype *dtype)
 {
@@ -151,13 +146,13 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
 
 int table_group(PyObject *group, inlay_element_type type, uint32_t *columns)
 {
-    const bool narrow = inlay_table_row_bytes(type, 16) > 0;
+    const uint32_t least = inlay_table_min_group(type);
     uint64_t given = 32;
     if (option_uint64(group, "group", &given) < 0)
         return -1;
-    if (given < (narrow ? 16 : 32) || given > 128 || (given & (given - 1)) != 0)
+    if (given < least || given > 128 || (given & (given - 1)) != 0)
         return raise_error(PyExc_ValueError, "group %llu must be %s32, 64 or 128", (unsigned long long)given,
-                           narrow ? "16, " : "");
+                           least == 16 ? "16, " : "");
     *columns = (uint32_t)given;
     return 0;
 }
@@ -166,7 +161,7 @@ int table_group(PyObject *group, inlay_element_type type, uint32_t *columns)
 static int read_parameters(struct table *table, PyObject *scales, PyObject *zeros, PyObject *group)
 {
     inlay_table *view = &table->view;
-    const bool grouped = table_is_grouped(view->type), given = scales != Py_None;
+    const bool grouped = inlay_table_min_group(view->type) > 0, given = scales != Py_None;
     const bool optional = view->type == INLAY_I8 || view->type == INLAY_E4M3; /* if not given, all are 1 */
     const char *name = option_name((int)view->type, &option_elements);
     Py_ssize_t shape[2];

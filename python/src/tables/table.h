@@ -12,9 +12,6 @@
 
 struct open_file;
 
-/* True if a type has scales per group of columns. */
-bool table_is_grouped(inlay_element_type type);
-
 /* Sets the shape and type of the scales of a type. Returns the number of dimensions; 0: the type has none. */
 int table_scales_shape(inlay_element_type type, size_t rows, size_t dim, uint32_t group, Py_ssize_t shape[2],
                        enum dtype *dtype);
