@@ -101,6 +101,11 @@ def test_types(directory):
                 # Without zero points the flat type holds no negative values.
                 check_conversion(own, kind, positive if kind.endswith("flat") and not zeros else rows, "--group", group, *zeros)
                 check(os.path.exists(os.path.join(own, f"{kind}.zeros.npy")) == bool(zeros), "zero points")
+    # Affine types have no groups of 16, so they can't take those of the table.
+    narrow, out = os.path.join(directory, "u4_grouped161", "u4_grouped.npy"), os.path.join(directory, "affine.npy")
+    convert = ("convert", narrow, "--table-type", "u4_grouped", "--type", "u8_affine", "--out", out)
+    check_error(run(*convert), 1, "groups of 16 of the table", "u8_affine cannot have groups of 16 columns", "give --group 32, 64 or 128")
+    check(run(*convert, "--group", "32").returncode == 0, "another group")
 
 
 def test_files(directory):

@@ -73,8 +73,12 @@ static int prepare(struct conversion *c)
             : weights_map(options->from, &tensor, (size_t)options->dim, &c->from));
     *to = (struct new_table){.path = options->out, .type = options->type, .rows = from->rows, .dim = from->dim};
     to->name = options->name != NULL ? options->name : tensor;
-    if (inlay_table_min_group(to->type) > 0)
+    const uint32_t least = inlay_table_min_group(to->type);
+    if (least > 0)
         to->group = options->group != 0 ? (uint32_t)options->group : from->group != 0 ? from->group : DEFAULT_GROUP;
+    if (to->group < least)
+        return failed("%s cannot have groups of %u columns, those of %s: give --group 32, 64 or 128", type, to->group,
+                      shown(options->from));
     if (inlay_table_row_bytes(to->type, to->dim) == 0)
         return failed("%s rows cannot have %zu columns, the dim of %s", type, to->dim, shown(options->from));
     for (int i = 0; i < ARRAYS; i++) {
