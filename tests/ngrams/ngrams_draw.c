@@ -161,7 +161,7 @@ static void cut_table(struct source *source, inlay_table *table, inlay_table_ext
 /* Draws a table over the random bytes of its arena. */
 static inlay_table draw_ngram_table(struct source *source, size_t dim, inlay_element_type type)
 {
-    const uint32_t group = is_grouped(type) ? (uint32_t)narrowest_group(type) << choose(source, 3) : 0;
+    const uint32_t group = is_grouped(type) ? chosen_group(type, choose(source, 12)) : 0;
     if (inlay_table_row_bytes(type, dim) == 0)
         return draw_ngram_table(source, dim, INLAY_F16);
     const size_t row_bytes = inlay_table_row_bytes(type, dim), row_scales = row_scale_bytes(type, dim, group);

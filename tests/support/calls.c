@@ -154,7 +154,7 @@ inlay_table draw_table(struct source *source, enum table_place which, size_t row
     if (any_type)
         type = (inlay_element_type)(1 + choose(source, INLAY_ELEMENT_TYPES - 1));
     bool grouped = is_grouped(type), scaled = row_scale_bytes(type, 32, 32) > 0, zeros;
-    uint32_t group = grouped ? (uint32_t)narrowest_group(type) << choose(source, 3) : 0;
+    uint32_t group = grouped ? chosen_group(type, choose(source, 12)) : 0;
     if (inlay_table_row_bytes(type, dim) == 0 || (scaled && !arrays)) {
         type = INLAY_F16;
         grouped = scaled = false;

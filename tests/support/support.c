@@ -271,6 +271,11 @@ size_t narrowest_group(inlay_element_type type)
     return is_affine(type) ? 32 : 16;
 }
 
+uint32_t chosen_group(inlay_element_type type, uint64_t choice)
+{
+    return (uint32_t)narrowest_group(type) << choice % (is_affine(type) ? 3 : 4);
+}
+
 size_t groups_of(size_t columns, size_t group)
 {
     return (columns + group - 1) / group;

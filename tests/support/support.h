@@ -135,6 +135,9 @@ size_t scale_bytes_in_row(inlay_element_type type);
 /* Returns the fewest columns of a group. */
 size_t narrowest_group(inlay_element_type type);
 
+/* Returns one of the 3 or 4 groups of a type with groups. A choice from 0 to 11 is as likely to give each of them. */
+uint32_t chosen_group(inlay_element_type type, uint64_t choice);
+
 /* Returns the number of groups of columns, which may end in a shorter one. */
 size_t groups_of(size_t columns, size_t group);
 

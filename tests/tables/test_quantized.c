@@ -167,7 +167,7 @@ static void check_everywhere(size_t columns, enum placement placement, size_t of
                 .type = type,
                 .out_type = INLAY_F32,
                 .columns = columns,
-                .group = narrowest_group(type) << mixed % 3,
+                .group = chosen_group(type, mixed / 5),
                 .zeros = has_zeros(type) && way % 2 == 0,
                 .positioned = way % 3 > 0,
                 .in_place = way % 3 == 2,
