@@ -134,6 +134,12 @@ size_t inlay_table_row_bytes(inlay_element_type type, size_t dim)
     return bytes;
 }
 
+/* Returns the number of groups of a row. The last one may be shorter. */
+static size_t groups_of(size_t dim, uint32_t group)
+{
+    return dim / group + (dim % group > 0);
+}
+
 size_t inlay_table_scale_bytes(inlay_element_type type, size_t dim, uint32_t group)
 {
     if (type < INLAY_F32 || type >= INLAY_ELEMENT_TYPES)
@@ -144,7 +150,7 @@ size_t inlay_table_scale_bytes(inlay_element_type type, size_t dim, uint32_t gro
     case INLAY_SCALES_PER_ROW:
         return format->scale_bytes;
     case INLAY_SCALES_PER_GROUP:
-        return group == 0 || __builtin_mul_overflow(inlay_groups(dim, group), format->scale_bytes, &bytes) ? 0 : bytes;
+        return group == 0 || __builtin_mul_overflow(groups_of(dim, group), format->scale_bytes, &bytes) ? 0 : bytes;
     case INLAY_SCALES_PER_BLOCK:
         return (dim >> format->log2_columns) * format->scale_bytes;
     default:
@@ -157,7 +163,7 @@ size_t inlay_table_zero_bytes(inlay_element_type type, size_t rows, size_t dim, 
     if (type < INLAY_F32 || type >= INLAY_ELEMENT_TYPES || group == 0)
         return 0;
     const unsigned in_byte = inlay_row_formats[type].zeros_in_byte;
-    const size_t groups = inlay_groups(dim, group);
+    const size_t groups = groups_of(dim, group);
     size_t bytes;
     if (in_byte == 0 || __builtin_mul_overflow(groups / in_byte, rows, &bytes))
         return 0;

@@ -31,12 +31,6 @@ extern const struct inlay_row_format inlay_row_formats[INLAY_ELEMENT_TYPES];
 /* The scale of rows without an array of scales. */
 extern const float inlay_unit_scale;
 
-/* Returns the number of groups of a row. The last one may be shorter. */
-static inline size_t inlay_groups(size_t dim, uint32_t group)
-{
-    return dim / group + (dim % group > 0);
-}
-
 /* Returns the bytes of one element of an output; 0 for types that outputs can't have. */
 size_t inlay_type_bytes(inlay_element_type type);
 

@@ -86,13 +86,16 @@ static inline struct inlay_row_place inlay_row_place(const inlay_table *table, s
             (const unsigned char *)extent.scales +
             (row * (table->dim >> format->log2_columns) + (column >> format->log2_columns)) * format->scale_bytes;
     } else {
-        size_t groups = inlay_groups(table->dim, table->group);
-        at.scales = (const unsigned char *)extent.scales + (row * groups + column / table->group) * format->scale_bytes;
+        /* The group is a power of two, so shift: each division would take as long as a block. */
+        const int log2_group = __builtin_ctz(table->group);
+        const size_t group = column >> log2_group;
+        size_t groups = ((table->dim - 1) >> log2_group) + 1;
+        at.scales = (const unsigned char *)extent.scales + (row * groups + group) * format->scale_bytes;
         /* Each row of zero points fills whole bytes, unless they are packed flat. */
         if (table->type == INLAY_U4_GROUPED)
             groups += groups % 2;
         at.zeros = extent.zeros;
-        at.zero_at = row * groups + column / table->group;
+        at.zero_at = row * groups + group;
     }
     return at;
 }
