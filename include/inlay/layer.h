@@ -191,7 +191,8 @@ typedef struct inlay_tuning_state {
  *   inlay_layer_create() validates all entries. An entry changed later to a value out of range counts as row 0.
  * - Pruned tables: an id whose entry is INLAY_NO_ROW takes the out-of-vocabulary policy. padding_id needs no row unless
  *   zero_rows is INLAY_ZERO_ROWS_TABLE. substitute_id needs one. If no entry was INLAY_NO_ROW when the layer was made,
- *   one changed to it later counts as row 0.
+ *   one changed to it later counts as row 0. FBGEMM's mean pooling divides by the number of all ids of a bag; inlay's
+ *   divides by the number of rows that are left.
  * - Token weights: with pooling, the row of each id is multiplied by the id's weight, as in model2vec. If bad_id
  *   replaces an id, the weight of the new id is used. Mean pooling still divides by the number of rows, not by the sum
  *   of weights.

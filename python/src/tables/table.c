@@ -102,11 +102,18 @@ static size_t dim_of_row(inlay_element_type type, size_t bytes)
     return dim;
 }
 
-int table_check_dim(const char *what, inlay_element_type type, size_t dim)
+/* Returns the number of columns in a block of a type. */
+static size_t block_columns(inlay_element_type type)
 {
-    size_t block = 1; /* columns per block */
+    size_t block = 1;
     while (block < 256 && inlay_table_row_bytes(type, block) == 0)
         block *= 2;
+    return block;
+}
+
+int table_check_dim(const char *what, inlay_element_type type, size_t dim)
+{
+    const size_t block = block_columns(type);
     if (dim > 0 && dim % block == 0)
         return 0;
     return raise_error(PyExc_ValueError,
@@ -125,8 +132,10 @@ static int read_data(struct table *table, const char *what, inlay_element_type t
     const size_t rows = (size_t)data->shape[0], bytes = (size_t)data->shape[1] * element;
     if (bytes == 0)
         return raise_error(PyExc_ValueError, "%s has no columns: a row needs at least one", what);
-    if (dim == 0)
-        dim = dim_of_row(type, bytes);
+    if (dim == 0 && (dim = dim_of_row(type, bytes)) == 0)
+        return raise_error(PyExc_ValueError, "%s has rows of %zu bytes; the shortest row of type %s has %zu", what,
+                           bytes, option_name((int)type, &option_elements),
+                           inlay_table_row_bytes(type, block_columns(type)));
     if (table_check_dim(what, type, dim) < 0)
         return -1;
     const size_t expected = inlay_table_row_bytes(type, dim);
