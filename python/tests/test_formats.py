@@ -184,8 +184,10 @@ def test_pruned_ids(table):
     numpy.testing.assert_array_equal(other([1, 2]), table[[49, 49]])
     mean = inlay.Layer(table, token_mapping=mapping, bad_id="skip", pooling="mean")
     numpy.testing.assert_array_equal(mean([[1, 0, 1], [1, 1, 1]]), [table[3], 0 * table[3]])
-    with pytest.raises(IndexError, match=r"^id 1 at \[1, 0\] is not in the table"):
+    with pytest.raises(IndexError, match=r"^id 1 at \[1, 0\] has no row in token_mapping$"):
         inlay.Layer(table, token_mapping=mapping)(ids)
+    with pytest.raises(IndexError, match=r"^id 60 at \[0\] is not in the table$"):
+        inlay.Layer(table, token_mapping=mapping)([60, 1])
     with pytest.raises(ValueError, match="^bad_id: is CLAMP, but token_mapping has INLAY_NO_ROW"):
         inlay.Layer(table, token_mapping=mapping, bad_id="clamp")
 

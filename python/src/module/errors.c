@@ -8,8 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, size_t index, int dims,
-                const Py_ssize_t *shape, const char *where)
+/* Writes the text of index_text(), with another verb than "is not in". */
+static void place_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, size_t index, int dims,
+                       const Py_ssize_t *shape, const char *verb, const char *where)
 {
     Py_ssize_t place[VIEW_DIMS];
     for (int i = dims - 1; i >= 0; i--) {
@@ -21,7 +22,13 @@ void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, si
     for (int i = 0; i < dims; i++)
         used += (size_t)snprintf(text + used, ERROR_TEXT_BYTES - used, "%s%zd%s", i == 0 ? " at [" : ", ", place[i],
                                  i == dims - 1 ? "]" : "");
-    snprintf(text + used, ERROR_TEXT_BYTES - used, " is not in %s", where);
+    snprintf(text + used, ERROR_TEXT_BYTES - used, " %s %s", verb, where);
+}
+
+void index_text(char text[ERROR_TEXT_BYTES], const char *what, int64_t value, size_t index, int dims,
+                const Py_ssize_t *shape, const char *where)
+{
+    place_text(text, what, value, index, dims, shape, "is not in", where);
 }
 
 bool status_names_index(inlay_status status)
@@ -40,15 +47,17 @@ size_t token_at(const int64_t *offsets, size_t length, const inlay_fault *fault)
 void fault_text(char text[ERROR_TEXT_BYTES], inlay_status status, const inlay_batch *batch, const inlay_fault *fault,
                 int dims, const Py_ssize_t *shape, bool learned)
 {
-    const char *what = "position", *where = learned ? "the table of positions" : "[0, 2147483648)";
+    const char *what = "position", *where = learned ? "the table of positions" : "[0, 2147483648)", *verb = "is not in";
     if (status == INLAY_ERROR_ID) {
+        const bool pruned = strcmp(fault->reason, inlay_status_string(status)) != 0;
         what = "id";
-        where = "the table";
+        where = pruned ? "token_mapping" : "the table";
+        verb = pruned ? "has no row in" : verb;
     } else if (status == INLAY_ERROR_SEGMENT) {
         what = "segment";
         where = "the table of segments";
     }
-    index_text(text, what, fault->value, token_at(batch->offsets, batch->length, fault), dims, shape, where);
+    place_text(text, what, fault->value, token_at(batch->offsets, batch->length, fault), dims, shape, verb, where);
 }
 
 int raise_error(PyObject *type, const char *format, ...)
