@@ -61,7 +61,13 @@ static double fill_arrays(struct output to[ARRAYS], const inlay_table *from, inl
     PyEval_RestoreThread(thread);
     if (status == INLAY_OK)
         return error;
-    raise_status(status);
+    if (status != INLAY_ERROR_OPTION || from->type != INLAY_F32 || from->vocab > 0)
+        raise_status(status);
+    else
+        raise_error(PyExc_ValueError,
+                    "type %s cannot hold a value of the table: it is NaN, infinite, above 65504 for types with float16 "
+                    "scales, above 2^126, or negative without zeros",
+                    option_name((int)type, &option_elements));
     return -1;
 }
 
