@@ -167,7 +167,7 @@ static const char usage[] = "Usage: inlay model [--prefix TEXT] FILE|DIR\n"
 
 static const struct option_rule rules[] = {
     {"prefix", "TEXT", OPTION_TEXT, offsetof(inlay_file_layer_options, prefix),
-     .help = "first part of the names of the layer's tensors, such as llm. (default: the usual names)"},
+     .help = "prefix of the layer's tensor names, such as llm. (default: the usual names)"},
     {.name = NULL},
 };
 

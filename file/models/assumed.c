@@ -123,8 +123,8 @@ static bool has_tensor(const struct inlay_found_model *found, const inlay_file_t
     return false;
 }
 
-/* Returns the rest of a tensor's name after a prefix. After a given prefix, it is also that of all tensors with the
-   caller's, and of those next to the modules that the prefix names. Returns "" for other tensors. */
+/* Returns the part of a tensor's name after a prefix. With a given prefix, also for every tensor under it, and for
+   those next to the modules in it. Returns "" for other tensors. */
 static const char *rest_of(const struct inlay_found_model *found, const char *prefix, const char *name)
 {
     const char *start = name, *rest = name;

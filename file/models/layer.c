@@ -138,7 +138,7 @@ static bool build(struct inlay_layer_builder *builder, const inlay_file_layer_op
     inlay_report_choice(&layer->report, builder->found.settings.file);
     if (builder->found.outer_size > 0)
         inlay_report_line(&layer->report, "prefix: %.*s%s", builder->found.outer_size, builder->found.outer,
-                          builder->found.is_prefix_given ? " (options)" : ", which all names share");
+                          builder->found.is_prefix_given ? " (options)" : " (shared by all tensors)");
     if (!check_demanded(builder) || !inlay_build_tokens(builder))
         return false;
     add_all_following(builder);

@@ -89,7 +89,7 @@ struct inlay_found_model {
     bool is_prefix_given;          /**< `outer` is the caller's; otherwise all names of the file share it */
     bool is_other_object;          /**< settings are in an object of config.json that the type does not account for */
     const char *const *first;      /**< prefixes that follow it in a multimodal type, ended by null; null: none */
-    const char *const *given_rows; /**< types of text models that such a type may give rows; null: all */
+    const char *const *given_rows; /**< text model types compared with embeddings as input; null: all */
     const char *whole;             /**< the one of these that the file has; or empty */
     const char *prefix;            /**< of the names of tensors; a star is replaced by the family's name */
     const inlay_file_tensor *head; /**< output head that is also the token table; null: the table has its own name */

@@ -97,7 +97,7 @@ static bool is_gguf(const struct inlay_found_model *found)
 bool inlay_model_set_prefix(struct inlay_found_model *found, const char *prefix)
 {
     const size_t size = prefix != NULL ? strnlen(prefix, INLAY_MODEL_NAME_ROOM) : 0;
-    const char *problem = size == 0                       ? "it is empty: leave it out, and the usual names are tried"
+    const char *problem = size == 0                       ? "it is empty: omit it to use the usual names"
                           : size == INLAY_MODEL_NAME_ROOM ? "it has more than 127 bytes"
                           : is_gguf(found) ? "names of tensors in GGUF files have no prefix: leave it out"
                                            : NULL;

@@ -80,8 +80,8 @@ bool inlay_settings_check_parts(const struct inlay_settings *settings)
             if (strcmp(last, described[k]) == 0)
                 return inlay_file_fail(settings->error, INLAY_FILE_ERROR_MODEL, NULL,
                                        object_of(settings->file, key, (size_t)(last - key), ""),
-                                       "config.json has parts, so the settings of the table with this prefix are "
-                                       "unknown: make the object of its part the whole config.json");
+                                       "config.json describes several models: with a prefix, it must be the "
+                                       "configuration of that model alone");
     }
     return true;
 }

@@ -101,8 +101,8 @@ bool inlay_build_tokens(struct inlay_layer_builder *builder)
     if (builder->found.is_prefix_given && model->part == NULL &&
         (vocab.integer < 0 || (uint64_t)vocab.integer > view->rows))
         return inlay_file_fail(builder->error, INLAY_FILE_ERROR_SHAPE, tensor->path, tensor->name,
-                               "it has %zu rows, but %s is %lld: the prefix or config.json is that of another table",
-                               view->rows, vocab.key, vocab.integer);
+                               "it has %zu rows, but %s is %lld: prefix and config.json do not match", view->rows,
+                               vocab.key, vocab.integer);
     if (model->pooling == INLAY_POOLING_NONE && model->part == NULL &&
         (vocab.integer < 0 || (uint64_t)vocab.integer != view->rows))
         inlay_report_line(&layer->report, "vocabulary: ids below %zu, the rows of the table; %s is %lld", view->rows,
@@ -357,7 +357,7 @@ static bool check_signs(const struct inlay_layer_builder *builder, const inlay_f
     for (size_t i = 0; i < mapping->bytes / value_bytes; i++)
         if ((bytes[i * value_bytes + value_bytes - 1] & 128) != 0)
             return inlay_file_fail(builder->error, INLAY_FILE_ERROR_RANGE, mapping->path, mapping->name,
-                                   "its value %zu is negative, which is not a row of the table", i);
+                                   "entry %zu is negative: it must be a row of the table", i);
     return true;
 }
 

@@ -270,11 +270,10 @@ typedef struct inlay_file_layer_options {
     inlay_element_type out_type; /**< INLAY_F32, INLAY_F16 or INLAY_BF16 */
     uint32_t reserved;           /**< 0 */
     const inlay_tuning *tuning;  /**< null: inlay_tuning_default() */
-    const char *prefix;          /**< first part of the names of the layer's tensors, such as "llm."; the names that
-                                      the family usually has follow, with or without their own prefix. Only for
-                                      safetensors. Settings are then those at the top of config.json, and an object
-                                      with those of a part of the model is an error. null: the usual names; a
-                                      wrapper's prefix is found if all names of the file share it */
+    const char *prefix;          /**< prefix of the layer's tensor names, e.g. "llm."; the family's usual names follow
+                                      it. safetensors only. Settings then come from the top level of config.json, and
+                                      nested model configurations are rejected. null: the usual names, after any
+                                      wrapper prefix (e.g. "module.") shared by all tensors */
 } inlay_file_layer_options;
 
 /** Returns options with family detection and float32 outputs. */

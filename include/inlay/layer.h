@@ -28,7 +28,7 @@ typedef enum inlay_stores {
     INLAY_STORES_STREAMED = 2,  /**< non-temporal stores, which bypass the caches, if the ISA has them */
 } inlay_stores;
 
-/** A value of a token mapping: the id has no row. Pruned tables of FBGEMM and PyTorch use it. */
+/** Token mapping entry of an id without a row, as in pruned tables of FBGEMM and PyTorch. */
 #define INLAY_NO_ROW (-1)
 
 /** The out-of-vocabulary policy: how ids outside [0, vocab) are handled, and ids whose token mapping is INLAY_NO_ROW.
@@ -36,8 +36,8 @@ typedef enum inlay_stores {
    of rows for a whole table. */
 typedef enum inlay_bad_id {
     INLAY_BAD_ID_ERROR = 0,      /**< the call returns INLAY_ERROR_ID and writes nothing */
-    INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest id, 0 or vocab - 1; like ERROR if vocab is 0. Excludes
-                                    INLAY_NO_ROW */
+    INLAY_BAD_ID_CLAMP = 1,      /**< uses the nearest id, 0 or vocab - 1; like ERROR if vocab is 0. Invalid if
+                                    the token mapping contains INLAY_NO_ROW */
     INLAY_BAD_ID_ZERO = 2,       /**< uses a row of zeros */
     INLAY_BAD_ID_SUBSTITUTE = 3, /**< uses the row of substitute_id, e.g. the unknown token */
     INLAY_BAD_ID_SKIP = 4,       /**< leaves the output row unchanged */
@@ -189,10 +189,10 @@ typedef struct inlay_tuning_state {
  * - Token mapping: id i uses row token_mapping[i] of the table (for a shard, of the full vocabulary), as in model2vec.
  *   Valid ids are then [0, token_mapping_length). padding_id and substitute_id are ids before the mapping.
  *   inlay_layer_create() validates all entries. An entry changed later to a value out of range counts as row 0.
- * - Pruned tables: an id whose entry is INLAY_NO_ROW takes the out-of-vocabulary policy. padding_id needs no row unless
- *   zero_rows is INLAY_ZERO_ROWS_TABLE. substitute_id needs one. If no entry was INLAY_NO_ROW when the layer was made,
- *   one changed to it later counts as row 0. FBGEMM's mean pooling divides by the number of all ids of a bag; inlay's
- *   divides by the number of rows that are left.
+ * - Pruned tables: ids mapped to INLAY_NO_ROW follow bad_id. padding_id may map to it unless zero_rows is
+ *   INLAY_ZERO_ROWS_TABLE; substitute_id may not. If no entry is INLAY_NO_ROW at creation, entries set to it later
+ * count as row 0. Mean pooling divides by the number of rows summed; FBGEMM divides by the bag length, pruned ids
+ * included.
  * - Token weights: with pooling, the row of each id is multiplied by the id's weight, as in model2vec. If bad_id
  *   replaces an id, the weight of the new id is used. Mean pooling still divides by the number of rows, not by the sum
  *   of weights.

@@ -140,8 +140,8 @@ typedef struct inlay_table {
     size_t dim;              /**< columns per row, >= 1; a multiple of the number of columns in a block */
     size_t stride_bytes;     /**< distance between rows, >= inlay_table_row_bytes(type, dim) */
     inlay_element_type type; /**< of the elements */
-    uint32_t group;     /**< columns per scale of the GROUPED and AFFINE types: 32, 64 or 128, for GROUPED also 16; 0
-                             for other types. Below, `groups` is ceil(dim / group): the last may be shorter */
+    uint32_t group;     /**< columns per scale: 16 (not for AFFINE types), 32, 64 or 128; 0 for types without groups.
+                             Below, groups = ceil(dim / group); the last group may be short */
     const void *scales; /**< float32: [rows] for INLAY_I8_INVERSE, null or [rows] for INLAY_I8 and INLAY_E4M3,
                              [rows, groups] for the GROUPED types, [rows, groups, 2] with scale and bias
                              for the AFFINE types, [rows, dim / 16] for INLAY_E2M1_F32; uint8 [rows, dim / 32] for
@@ -508,7 +508,7 @@ static inline inlay_table_storage inlay_table_storage_of(inlay_element_type type
  * - INLAY_I8_INVERSE stores the reciprocal of the step. The bias of the rowwise and AFFINE types and m of INLAY_Q4_1
  *   and INLAY_Q5_1 is min.
  * - The step is rounded to float16 in INLAY_Q8_0, Q4_0, Q5_0, Q4_1, Q5_1, IQ4_NL and the ROWWISE types except
- *   INLAY_U8_ROWWISE. So are m and the bias.
+ *   INLAY_U8_ROWWISE. These types also store m or the bias as float16.
  * - The value with the largest magnitude becomes -8 in INLAY_Q4_0 and -16 in INLAY_Q5_0, so the step can be negative.
  * - INLAY_IQ3_S encodes four columns as the nearest one of ggml's 512 quadruples.
  *

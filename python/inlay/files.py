@@ -60,7 +60,7 @@ class File(_core.File):
 
         model is the family ("bert", "gpt2", "gemma", ...), required if the files don't name it. part "decoder" selects
         the decoder of BART, T5 and others, "per_layer" the per-layer embedding of Gemma 3n. prefix is the
-        first part of the names of the layer's tensors ("llm."), required if they don't have their usual names. The
+        prefix of the layer's tensor names ("llm."), required if they don't have their usual names. The
         error then lists candidates. layer.start is the model's first position, the default start of calls.
         layer.report describes the result. layer.complete is False if the model has, or may have, more steps before its
         first block; layer.remaining_ops lists them.

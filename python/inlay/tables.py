@@ -26,8 +26,8 @@ def quantize(table: Any, type: str, *, group: Optional[int] = None, zeros: bool 
     """Converts a float32 table [rows, dim] to another element type.
 
     type is a type of inlay.Table: "float16", "i8", "e4m3", "u4_grouped", ggml's "q4_k", ..., or a synonym such as
-    "f16", "half", "fp8" or "Q4_K". docs/features.md lists all. Grouped types have one scale per `group` columns (32, 64
-    or 128) and, with zeros=True, a zero point. largest_error of the result is the maximum of |x - dequantized x|.
+    "f16", "half", "fp8" or "Q4_K". docs/features.md lists all. Grouped types have one scale per `group` columns (16, 32,
+    64 or 128; not 16 for affine types) and, with zeros=True, a zero point. largest_error of the result is the maximum of |x - dequantized x|.
     """
     return _core.quantize(table, type, group, zeros)
 

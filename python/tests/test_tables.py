@@ -241,7 +241,7 @@ def test_properties(rng):
         (lambda t: inlay.quantize(t, "u4_grouped", group=8), ValueError, "group 8 must be 16, 32, 64 or 128$"),
         (lambda t: inlay.quantize(t, "u4_affine", group=16), ValueError, "group 16 must be 32, 64 or 128$"),
         (lambda t: inlay.quantize(t, "i8", zeros=True), ValueError, "type i8 takes no zeros or group"),
-        (lambda t: inlay.quantize(t * numpy.nan, "i8"), ValueError, "type i8 cannot hold a value of the table: it is NaN"),
+        (lambda t: inlay.quantize(t * numpy.nan, "i8"), ValueError, "type i8 cannot store a value of the table: it is NaN"),
         (lambda t: inlay.quantize(numpy.full((2, 32), 7e4, "f4"), "u2_rowwise"), ValueError,
          "type u2_rowwise cannot hold .* above 65504 for types with float16 scales"),
     ],

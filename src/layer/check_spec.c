@@ -176,8 +176,8 @@ size_t inlay_first_mapping_gap(const inlay_layer_spec *spec)
                               inlay_vocab_of(spec->tokens));
 }
 
-/* Checks that every value of the mapping, if there is one, is a row or INLAY_NO_ROW, and that the latter leads to no
-   other id without a row. */
+/* Checks that every entry of the mapping, if there is one, is a row or INLAY_NO_ROW. With INLAY_NO_ROW, rejects CLAMP
+   and a substitute_id without a row. */
 static inlay_status check_mapping(const inlay_layer_spec *spec, inlay_fault *fault)
 {
     const size_t length = spec->token_mapping_length, gap = inlay_first_mapping_gap(spec);

@@ -22,7 +22,7 @@ static inline bool inlay_row_gets_terms(enum inlay_row_kind kind)
     return kind == INLAY_ROW || kind == INLAY_ZEROS;
 }
 
-/* Returns true if a layer with a mapping has no row for an id below the limit, and needs one. */
+/* Returns true if an id maps to INLAY_NO_ROW and isn't padding without a row. */
 bool inlay_id_lacks_row(const inlay_layer_spec *spec, uint64_t id);
 
 /* Returns the kind of row of an id if the work has special rows. For INLAY_ROW, sets *row to its index and *id to the

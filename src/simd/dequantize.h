@@ -12,8 +12,8 @@ enum {
 _Static_assert(QUANTIZED_CHUNK % (8 * QUANTIZED_BLOCK) == 0, "chunks do not cut superblocks");
 
 /* How rows are written. For float32 outputs every field is a constant, so each combination gets its own loop. 16-bit
-   outputs and narrow groups have one loop per table type: only `element_bytes` and `narrow` are constant there, and
-   each cache line branches. Those branches predict well, and more loops would compile slowly. */
+   outputs and narrow groups have one loop per table type and output size. The other fields are tested per cache line.
+   Those branches predict well, and more loops would compile slowly. */
 struct dequantize_way {
     size_t element_bytes; /* of the output: 4 or 2 */
     inlay_element_type out_type;

@@ -3,8 +3,8 @@
  * The rotation of queries and keys by their tokens' angles (rotary positions), written once over the vector operations
  * of vec.h. Included by simd/kernels.h after simd/cast.h; no intrinsics, no includes.
  *
- * Each head is one pass over its units, so memory is read and written in order. Blocking over heads was 2x slower at
- * 4096 tokens (Zen 4).
+ * Each head is one pass over its units, so memory is read and written in order. Blocking over heads was up to 2x slower
+ * at 4096 tokens (Zen 4; interleaved, or out of place).
  */
 
 /* Register layouts of a unit, the columns that are rotated at once. */
@@ -15,7 +15,7 @@ enum rotate_form {
     ROTATE_WHOLE_PAIRS,  /* VEC_LEN interleaved pairs, bfloat16 */
 };
 
-/* The most units whose angles are held in registers for all heads of a token. */
+/* Angles of 1 to 4 or 8 units are loaded once per token, for all heads. Compilers may spill some. */
 enum { ROTATE_HELD = 8 };
 
 /* One token's heads in one tensor. */
@@ -168,7 +168,8 @@ VEC_INLINE void rotate_prepare_unit(const unsigned char *from, size_t pairs, enu
         vec_store(to + VEC_BYTES, columns.high);
 }
 
-/* Returns the angles of a token: its row, or prepared in `buffer`. For the inverse, sines are negated. */
+/* Returns the angles of a token: its row in place, or a prepared copy in `buffer`. For the inverse, sines are negated.
+ */
 VEC_INLINE struct rotate_angles rotate_prepare(const struct inlay_rotary_tile *tile, const unsigned char *row,
                                                enum rotate_form form, inlay_element_type type,
                                                struct rotate_buffer *buffer)
@@ -276,8 +277,8 @@ VEC_INLINE enum rotate_form rotate_form_of(const struct inlay_rotary_tile *tile,
     return type == INLAY_BF16 && tile->pairs >= 2 * VEC_LEN ? ROTATE_WHOLE_HALVES : ROTATE_HALVES;
 }
 
-/* noinline, so each type gets its own register allocation. Structs are passed by pointer: copies would wait for the
-   stores to their fields. */
+/* noinline, so each type gets its own register allocation. Structs are passed by pointer: copying them stalls on
+   store forwarding. */
 #define ROTATE_TYPE(name, type)                                                                                        \
     static __attribute__((noinline)) void NAME(name)(const struct inlay_rotary_tile *tile,                             \
                                                      const struct rotate_heads *heads,                                 \

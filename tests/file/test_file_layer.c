@@ -397,7 +397,7 @@ static const struct family families[] = {
     /* Names of wrappers */
     {"BERT in two wrappers", "bert", .config = "{\"model_type\": \"bert\"}",
      .pieces = {BERT_TENSORS("module._orig_mod.bert.", "F32")}, .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f,
-     .says = "prefix: module._orig_mod., which all names share\n"},
+     .says = "prefix: module._orig_mod. (shared by all tensors)\n"},
     {"BERT in sentence-transformers", "bert", .config = "{\"model_type\": \"bert\"}",
      .pieces = {BERT_TENSORS("_orig_mod.0.auto_model.", "F32")}, .norm = INLAY_NORM_LAYER, .epsilon = 1e-12f},
     {"ALBERT in a wrapper", "electra", .config = "{\"model_type\": \"albert\"}",

@@ -476,7 +476,7 @@ START_TEST(negative_values_of_a_mapping)
         const inlay_file_layer_options options = inlay_file_layer_options_default();
         EXPECT(inlay_file_layer_create(file, &options, &layer, &error) == INLAY_FILE_ERROR_RANGE, "mapping %d opened",
                i);
-        EXPECT(strcmp(error.name, "mapping") == 0 && strstr(error.message, "its value 2 is negative") != NULL,
+        EXPECT(strcmp(error.name, "mapping") == 0 && strstr(error.message, "entry 2 is negative") != NULL,
                "mapping %d: %s", i, error.message);
         inlay_file_close(file);
     }

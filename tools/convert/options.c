@@ -40,7 +40,8 @@ static const struct option_rule rules[] = {
     {"force", NULL, OPTION_FLAG, FIELD(force), .help = output_force_help},
     {"name", "NAME", OPTION_TEXT, FIELD(name), .help = "name of the new tensor (default: the name of the old one)"},
     {"group", "16|32|64|128", OPTION_INTEGER, FIELD(group), 16, 128,
-     .help = "columns per scale of grouped types, or of affine types except 16 (default: those of the table, or 32)"},
+     .help =
+         "columns per scale of grouped and affine types, 16 not of affine ones (default: those of the table, or 32)"},
     {"zeros", NULL, OPTION_FLAG, FIELD(zeros), .help = "store zero points; only for grouped types"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "element type of the table, if the file's elements don't determine it; takes the names of --type",

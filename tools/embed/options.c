@@ -78,7 +78,7 @@ static const struct option_rule rules[] = {
          "use the input layer that 'inlay model' finds: table, scale, positions and norm; needs --ids. With --table "
          "NAME, use only that tensor"},
     {"prefix", "TEXT", OPTION_TEXT, FIELD(prefix),
-     .help = "first part of the names of the layer's tensors, such as llm. (default: the usual names)"},
+     .help = "prefix of the layer's tensor names, such as llm. (default: the usual names)"},
     {"table-type", "TYPE", OPTION_NAME, FIELD(table_type), 1, .names = ELEMENT_TYPES,
      .help = "element type of the file (default: from its dtype; '<u2' is bfloat16, '|i1' is i8). Scales and zero "
              "points are in FILE.scales.npy and FILE.zeros.npy, as 'inlay convert' writes them. Types:"},
@@ -126,7 +126,7 @@ static int check_together(struct embed_options *options, const struct command_li
          when(layer),
          "the layer of --model needs ids of its own tokenizer: give --ids, or use --table to name a tensor with one "
          "row per word"},
-        {{"prefix"}, when(!layer), "--prefix is that of the layer of --model: give --model without --table"},
+        {{"prefix"}, when(!layer), "--prefix requires --model without --table"},
         {{"table-type"}, when(options->table != TABLE_FILE), "--table-type is the element type of --table FILE.npy"},
         {{"seed"}, when(options->table != TABLE_RANDOM), "--seed is the seed of --table random"},
         {{"start"},

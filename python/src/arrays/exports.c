@@ -44,8 +44,10 @@ int exported_buffer(struct exported *exported, PyObject *self, Py_buffer *buffer
         return raise_error(PyExc_BufferError, "the memory of the array is read-only: request it without writing");
     if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && long_dims > 1 && exported->bytes > 0)
         return raise_error(PyExc_BufferError, "the array is in C order, not in Fortran order: request C order");
-    const int strides = flags & (PyBUF_C_CONTIGUOUS | PyBUF_F_CONTIGUOUS | PyBUF_ANY_CONTIGUOUS);
-    if (strides != PyBUF_STRIDES && exported_has_gaps(exported))
+    const bool takes_gaps = (flags & PyBUF_C_CONTIGUOUS) == PyBUF_STRIDES &&
+                            (flags & PyBUF_F_CONTIGUOUS) == PyBUF_STRIDES &&
+                            (flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_STRIDES;
+    if (!takes_gaps && exported_has_gaps(exported))
         return raise_error(PyExc_BufferError, "the rows of the array are padded: request strides");
     if (!shaped && (flags & PyBUF_FORMAT) != 0)
         return raise_error(PyExc_BufferError, "a format requires a shape: request both, or plain bytes");

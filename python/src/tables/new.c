@@ -64,10 +64,11 @@ static double fill_arrays(struct output to[ARRAYS], const inlay_table *from, inl
     if (status != INLAY_ERROR_OPTION || from->type != INLAY_F32 || from->vocab > 0)
         raise_status(status);
     else
-        raise_error(PyExc_ValueError,
-                    "type %s cannot hold a value of the table: it is NaN, infinite, above 65504 for types with float16 "
-                    "scales, above 2^126, or negative without zeros",
-                    option_name((int)type, &option_elements));
+        raise_error(
+            PyExc_ValueError,
+            "type %s cannot store a value of the table: it is NaN, infinite or out of range (nvfp4 stores up to "
+            "2688, types with float16 scales 65504, u4_grouped_flat without zeros no negative values)",
+            option_name((int)type, &option_elements));
     return -1;
 }
 
