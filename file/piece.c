@@ -393,6 +393,19 @@ static uint64_t columns_of(const inlay_file_tensor *shape, uint64_t rows)
     return sizes[0] >= 0 && (uint64_t)sizes[0] == rows && sizes[1] > 0 ? (uint64_t)sizes[1] : 0;
 }
 
+/* Returns a width of packed numbers in config.json that is not 4 or 8 bits, or null. */
+static const inlay_file_value *odd_width(const inlay_file *file)
+{
+    static const char groups[] = "config.quantization_config.config_groups.";
+    for (size_t i = 0; i < file->catalog.value_count; i++) {
+        const inlay_file_value *value = &file->catalog.values[i];
+        if (strncmp(value->key, groups, sizeof groups - 1) == 0 && inlay_ends_in(value->key, ".weights.num_bits") &&
+            (value->kind != INLAY_FILE_VALUE_INTEGER || (value->integer != 4 && value->integer != 8)))
+            return value;
+    }
+    return NULL;
+}
+
 /* Makes a piece of NAME.weight_packed, int32 [rows, words], with compressed-tensors' packed 4- or 8-bit numbers. */
 static bool make_packed(struct inlay_piece *piece, size_t stem)
 {
@@ -405,6 +418,10 @@ static bool make_packed(struct inlay_piece *piece, size_t stem)
             piece->error, INLAY_FILE_ERROR_TYPE, NULL, format->key,
             "packed tables of format \"%.60s\" are not supported: only pack-quantized and mixed-precision are",
             format->text);
+    const inlay_file_value *width = odd_width(piece->file);
+    if (width != NULL)
+        return inlay_file_fail(piece->error, INLAY_FILE_ERROR_TYPE, NULL, width->key,
+                               "packed tables have 4 or 8 bits, and other widths can look like these");
     if (!is_type(tensor, "I32") || scales == NULL || shape == NULL)
         return fail(piece, scales == NULL || shape == NULL ? INLAY_FILE_ERROR_MISSING : INLAY_FILE_ERROR_TYPE, tensor,
                     "a packed table is I32, with .weight_scale and .weight_shape");

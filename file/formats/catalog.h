@@ -28,7 +28,8 @@ struct inlay_catalog {
                                    unsupported values of config.json follow, in no order: objects, null, and arrays of
                                    arrays or of mixed kinds. Their kind is 0, and `integer` is 1 for null */
     size_t value_count, value_room, odd_count;
-    inlay_file_opened *opened; /**< [opened_count], the files that were read */
+    const char *skipped_object; /* the first key of config.json that may hold objects and was skipped; or null */
+    inlay_file_opened *opened;  /**< [opened_count], the files that were read */
     size_t opened_count, opened_room;
     const char *choice;    /**< the model that was chosen among several in a directory, or null */
     size_t placed_tensors; /**< tensors whose positions are checked: those of all files except the one being parsed */

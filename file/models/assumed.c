@@ -6,7 +6,6 @@
  */
 #include "handle.h"
 #include "models/models.h"
-#include "text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,8 +29,8 @@ static const char *const position_keys[] = {
 
 /* Parts of keys and tensor names that suggest a change of rows. */
 static const char *const setting_words[] = {"scal", "mult", "norm", "proj", "factor", NULL};
-static const char *const tensor_words[] = {"norm", "ln",      "pos",       "wpe",  "type", "seg",
-                                           "proj", "mapping", "transform", "lora", NULL};
+static const char *const tensor_words[] = {"norm", "ln",   "pos",     "wpe",       "type",
+                                           "seg",  "proj", "mapping", "transform", NULL};
 /* Parts of names of tensors for attention, for inputs other than ids, or for indices. */
 static const char *const foreign_words[] = {"rotary", "_ids", "vis", "audio", "image", "patch", NULL};
 
@@ -94,17 +93,10 @@ const char *inlay_model_unused_setting(const struct inlay_found_model *found)
     return NULL;
 }
 
-/* Returns the part of a name from the word that marks embeddings, or null. */
-static const char *find_embedding(const char *name)
+/* Returns true if a name contains the number of a block. */
+static bool is_of_block(const char *name)
 {
-    const char *word = strstr(name, "emb");
-    return word != NULL ? word : strstr(name, "wpe");
-}
-
-/* Returns true if a name contains the number of a block before `end`. */
-static bool is_of_block(const char *name, const char *end)
-{
-    for (; (name = strchr(name, '.')) != NULL && name < end; name++)
+    for (; (name = strchr(name, '.')) != NULL; name++)
         if (name[1] >= '0' && name[1] <= '9')
             return true;
     return false;
@@ -123,48 +115,19 @@ static bool has_tensor(const struct inlay_found_model *found, const inlay_file_t
     return false;
 }
 
-/* Returns the part of a tensor's name after a prefix. With a given prefix, also for every tensor under it, and for
-   those next to the modules in it. Returns "" for other tensors. */
-static const char *rest_of(const struct inlay_found_model *found, const char *prefix, const char *name)
-{
-    const char *start = name, *rest = name;
-    for (; *prefix != '\0' && *name == *prefix; name++, prefix++)
-        if (*name == '.')
-            rest = name + 1;
-    if (*prefix == '\0' || !found->is_prefix_given)
-        return *prefix == '\0' ? name : "";
-    const char *dot = strchr(rest, '.');
-    const bool is_next = dot == NULL || strchr(dot + 1, '.') == NULL;
-    return name - start >= found->outer_size ? start + found->outer_size : is_next ? rest : "";
-}
-
-/* Returns true if the name of a tensor says that it may change the rows. */
-static bool may_change(const struct inlay_found_model *found, const char *rest, bool is_scale)
-{
-    const bool is_decoder = found->part != NULL || strncmp(found->names->tokens, "decoder.", 8) == 0;
-    const char *word = find_embedding(rest);
-    /* An embedding has numbered modules, too, but a block may have any embedding. */
-    return word != NULL && !is_of_block(rest, found->is_prefix_given ? word : rest + strlen(rest)) &&
-           (has_word_of(rest, tensor_words) ||
-            (found->is_prefix_given && !is_scale && has_word_of(rest, setting_words))) &&
-           !has_word_of(rest, foreign_words) && strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0;
-}
-
 const char *inlay_model_unused_tensor(const struct inlay_found_model *found)
 {
+    const bool is_decoder = found->part != NULL || strncmp(found->names->tokens, "decoder.", 8) == 0;
     const struct inlay_catalog *catalog = &found->settings.file->catalog;
-    char prefix[INLAY_MODEL_NAME_ROOM], full[INLAY_MODEL_NAME_ROOM];
+    char prefix[INLAY_MODEL_NAME_ROOM];
     inlay_model_tensor(found, "", prefix);
-    /* The module of a token table has its scales, if any, and nothing else. */
-    const inlay_file_tensor *table = inlay_model_tensor(found, found->names->tokens, full);
-    const bool is_float = table->element == INLAY_F32 || table->element == INLAY_F16 || table->element == INLAY_BF16;
-    const bool has_module = found->is_prefix_given && inlay_ends_in(found->names->tokens, ".weight");
-    const size_t size = has_module ? (size_t)(strrchr(full, '.') + 1 - full) : 0;
+    const size_t size = strlen(prefix);
     for (size_t i = 0; i < catalog->name_count; i++) {
         const inlay_file_tensor *tensor = catalog->by_name[i];
-        const char *rest = rest_of(found, prefix, tensor->name);
-        const bool is_in_module = has_module && strncmp(tensor->name, full, size) == 0;
-        if (((is_in_module && is_float) || may_change(found, rest, is_in_module)) && !has_tensor(found, tensor) &&
+        const char *rest = strncmp(tensor->name, prefix, size) == 0 ? tensor->name + size : "";
+        if (!is_of_block(rest) && (strstr(rest, "emb") != NULL || strstr(rest, "wpe") != NULL) &&
+            has_word_of(rest, tensor_words) && !has_word_of(rest, foreign_words) &&
+            strncmp(rest, is_decoder ? "encoder." : "decoder.", 8) != 0 && !has_tensor(found, tensor) &&
             (found->model->unrelated == NULL || strcmp(rest, found->model->unrelated) != 0))
             return tensor->name;
     }

@@ -109,6 +109,12 @@ static bool parse_array(struct parser *parser, inlay_file_value *value)
     return true;
 }
 
+static void note_skipped(struct parser *parser, const char *key)
+{
+    if (parser->catalog->skipped_object == NULL)
+        parser->catalog->skipped_object = key;
+}
+
 /* Reads the value of a key, or enters it if it is an object. Returns false if allocation fails. */
 static bool parse_member(struct parser *parser, struct inlay_text key)
 {
@@ -117,6 +123,7 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
     const size_t bytes = strlen(prefix) + key.size + 1;
     char first = inlay_json_peek(json);
     if (bytes > INLAY_CONFIG_KEY + 1) {
+        note_skipped(parser, "config");
         inlay_json_skip(json);
         return true;
     }
@@ -130,6 +137,8 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
     if (joined == NULL)
         return false;
     if (strchr(joined + strlen(prefix), '.') != NULL && strncmp(prefix, mlx, sizeof mlx - 1) != 0) {
+        if (first == '{' || first == '[')
+            note_skipped(parser, joined);
         inlay_json_skip(json);
         return true;
     }
@@ -140,6 +149,8 @@ static bool parse_member(struct parser *parser, struct inlay_text key)
             return false;
     } else if (!(first == '[' ? parse_array(parser, &value) : parse_plain(parser, &value)))
         return false;
+    if (first == '[' && value.kind == 0)
+        note_skipped(parser, joined);
     return inlay_catalog_add_value(parser->catalog, &value);
 }
 

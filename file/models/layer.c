@@ -87,8 +87,10 @@ static void add_all_following(struct inlay_layer_builder *builder)
         inlay_report_line(&builder->layer->report,
                           "assumed: the layer of its text model; the whole model is not known");
         add_step(builder->layer, "unknown", NULL);
-    } else if ((builder->found.settings.type == NULL || builder->found.is_prefix_given) &&
-               builder->layer->following_count == 0)
+    } else if (builder->found.is_prefix_given) {
+        inlay_report_line(&builder->layer->report, "assumed: no other tensor of the file changes the rows");
+        add_step(builder->layer, "unknown", NULL);
+    } else if (builder->found.settings.type == NULL && builder->layer->following_count == 0)
         add_unused(builder);
 }
 

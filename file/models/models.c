@@ -555,6 +555,9 @@ static bool find_by_tensors(struct inlay_found_model *found)
 static bool find_names(struct inlay_found_model *found, const inlay_file_value *stated)
 {
     char full[INLAY_MODEL_NAME_ROOM];
+    if (found->model == NULL && stated == NULL && found->is_prefix_given)
+        return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, NULL, NULL,
+                               "config.json does not name a model: with a prefix, pass its family as `model`");
     if (found->model == NULL && stated == NULL)
         return find_by_tensors(found);
     if (found->model == NULL && found->part != NULL)

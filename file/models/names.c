@@ -288,7 +288,8 @@ static bool check_others(const struct inlay_found_model *found, const char *cons
                 candidate.prefix = *prefix;
                 inlay_model_tensor(&candidate, "", other);
                 const bool is_same = strcmp(start, other) == 0; /* e.g. shared.weight and encoder.embed_tokens.weight */
-                if (!is_same && inlay_model_tensor(&candidate, names->tokens, other) != NULL)
+                const inlay_file_tensor *found_too = inlay_model_tensor(&candidate, names->tokens, other);
+                if (!is_same && found_too != NULL && found_too != table)
                     return inlay_file_fail(found->settings.error, INLAY_FILE_ERROR_MODEL, table->path, full,
                                            "%s has this prefix, too: pass a longer `prefix`", other);
             }
@@ -300,9 +301,7 @@ bool inlay_model_check_prefix(const struct inlay_found_model *found)
     const struct inlay_model_names *names = found->names;
     const char *const companions[] = {names->positions, names->segments, names->gamma,
                                       names->beta,      names->mapping,  names->weights};
-    const bool is_longer = *found->whole != '\0' || *found->prefix != '\0';
-    bool is_good =
-        !is_longer || ((found->first == NULL || check_others(found, found->first)) && check_others(found, no_prefixes));
+    bool is_good = (found->first == NULL || check_others(found, found->first)) && check_others(found, no_prefixes);
     for (size_t i = 0; is_good && i < sizeof companions / sizeof *companions; i++)
         is_good = check_companion(found, companions[i]);
     for (const struct inlay_model_step *step = found->model->remaining_ops;

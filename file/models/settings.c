@@ -69,21 +69,25 @@ void inlay_settings_enter(struct inlay_settings *settings, const char *object)
 
 bool inlay_settings_check_parts(const struct inlay_settings *settings)
 {
-    static const char *const described[] = {".model_type", ".vocab_size", ".hidden_size",
-                                            ".d_model",    ".dim",        ".n_embd"};
+    static const char *const no_models[] = {
+        "rope_scaling", "rope_parameters", "quantization", "quantization_config",  "id2label",
+        "label2id",     "auto_map",        "pruned_heads", "task_specific_params", NULL};
     const struct inlay_catalog *catalog = &settings->file->catalog;
-    for (size_t i = 0; i < catalog->value_count + catalog->odd_count; i++) {
-        const char *key = catalog->values[i].key, *last = strrchr(key, '.');
-        if (strncmp(key, "config.", 7) != 0 || last == key + 6)
-            continue;
-        for (size_t k = 0; k < sizeof described / sizeof *described; k++)
-            if (strcmp(last, described[k]) == 0)
-                return inlay_file_fail(settings->error, INLAY_FILE_ERROR_MODEL, NULL,
-                                       object_of(settings->file, key, (size_t)(last - key), ""),
-                                       "config.json describes several models: with a prefix, it must be the "
-                                       "configuration of that model alone");
+    const char *problem = catalog->skipped_object;
+    for (size_t i = 0; i < catalog->value_count + catalog->odd_count && problem == NULL; i++) {
+        const char *key = catalog->values[i].key;
+        const char *end = strncmp(key, "config.", 7) == 0 ? strchr(key + 7, '.') : NULL;
+        const char *const *name = no_models;
+        while (end != NULL && *name != NULL &&
+               (strlen(*name) != (size_t)(end - key - 7) || strncmp(*name, key + 7, strlen(*name)) != 0))
+            name++;
+        if (end != NULL && *name == NULL)
+            problem = object_of(settings->file, key, (size_t)(end - key), "");
     }
-    return true;
+    return problem == NULL ||
+           inlay_file_fail(settings->error, INLAY_FILE_ERROR_MODEL, NULL, problem,
+                           "config.json may describe several models: with a prefix, it must be the configuration of "
+                           "that model alone, without this object");
 }
 
 const inlay_file_value *inlay_settings_value(const struct inlay_settings *settings, const char *config,

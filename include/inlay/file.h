@@ -271,9 +271,9 @@ typedef struct inlay_file_layer_options {
     uint32_t reserved;           /**< 0 */
     const inlay_tuning *tuning;  /**< null: inlay_tuning_default() */
     const char *prefix;          /**< prefix of the layer's tensor names, e.g. "llm."; the family's usual names follow
-                                      it. safetensors only. Settings then come from the top level of config.json, and
-                                      nested model configurations are rejected. null: the usual names, after any
-                                      wrapper prefix (e.g. "module.") shared by all tensors */
+                                      it. safetensors only. Settings then come from the top level of config.json, nested
+                                      model configurations are rejected, and the layer is not complete. null: the usual names,
+                                    after any          wrapper prefix (e.g. "module.") shared by all tensors */
 } inlay_file_layer_options;
 
 /** Returns options with family detection and float32 outputs. */

@@ -243,7 +243,7 @@ def test_properties(rng):
         (lambda t: inlay.quantize(t, "i8", zeros=True), ValueError, "type i8 takes no zeros or group"),
         (lambda t: inlay.quantize(t * numpy.nan, "i8"), ValueError, "type i8 cannot store a value of the table: it is NaN"),
         (lambda t: inlay.quantize(numpy.full((2, 32), 7e4, "f4"), "u2_rowwise"), ValueError,
-         "type u2_rowwise cannot hold .* above 65504 for types with float16 scales"),
+         "type u2_rowwise cannot store .* types with float16 scales 65504"),
     ],
 )
 def test_errors(table, make, error, text):

@@ -101,7 +101,8 @@ inlay_status inlay_check_table(const inlay_table *table, struct inlay_table_arra
     if (table->dim == 0 || (format->log2_columns > 1 && table->dim % ((size_t)1 << format->log2_columns) != 0))
         return inlay_blame(fault, INLAY_ERROR_SHAPE, field,
                            "its dim is 0, or not a multiple of the blocks of its type");
-    const uint32_t group = table->group, least = inlay_table_min_group(table->type);
+    const bool grouped = format->scales == INLAY_SCALES_PER_GROUP;
+    const uint32_t group = table->group, least = grouped ? inlay_table_min_group(table->type) : 0;
     if (least > 0 ? group < least || group > 128 || (group & (group - 1)) != 0 : group != 0)
         return inlay_blame(fault, INLAY_ERROR_OPTION, field,
                            least == 32 ? "its group is not 32, 64 or 128, or not 0 for a type without groups"

@@ -289,20 +289,26 @@ END_TEST
 START_TEST(layers_of_packed_tables)
 {
     static const struct {
-        const char *format;
+        const char *format, *bits;
         inlay_file_status status;
+        const char *says;
     } formats[] = {
-        {"pack-quantized", INLAY_FILE_OK}, {"mixed-precision", INLAY_FILE_OK}, {"marlin-24", INLAY_FILE_ERROR_TYPE}};
+        {"pack-quantized", "4", INLAY_FILE_OK, NULL},
+        {"mixed-precision", "4}}, \"group_1\": {\"weights\": {\"num_bits\": 8", INLAY_FILE_OK, NULL},
+        {"marlin-24", "4", INLAY_FILE_ERROR_TYPE, "config.quantization_config.format: packed tables of format"},
+        {"pack-quantized", "3", INLAY_FILE_ERROR_TYPE,
+         "config.quantization_config.config_groups.group_0.weights.num_bits: packed tables have 4 or 8 bits"}};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct safetensors model = {{0}, {0}};
         add_part(&model, &(struct part){"model.embed_tokens.weight_packed", "I32", 2, 8}, NULL);
         add_part(&model, &(struct part){"model.embed_tokens.weight_scale", "F32", 2, 2}, NULL);
         add_part(&model, &(struct part){"model.embed_tokens.weight_shape", "I64", 2, 0}, (const int64_t[]){2, 64});
-        char config[256];
+        char config[512];
         snprintf(config, sizeof config,
                  "{\"model_type\": \"llama\", \"hidden_size\": 64, \"quantization_config\": {\"quant_method\": "
-                 "\"compressed-tensors\", \"format\": \"%s\"}}",
-                 formats[i].format);
+                 "\"compressed-tensors\", \"format\": \"%s\", \"config_groups\": {\"group_0\": {\"weights\": "
+                 "{\"num_bits\": %s}}}}}",
+                 formats[i].format, formats[i].bits);
         write_text("config.json", config);
         inlay_file_close(safetensors_open(&model));
         inlay_file *file = open_good(path_of(""));
@@ -317,9 +323,7 @@ START_TEST(layers_of_packed_tables)
                        "columns to a scale\n") != NULL,
                 "the report: %s", inlay_file_layer_report(layer));
         else
-            EXPECT(strstr(error.message, "config.quantization_config.format") != NULL &&
-                       strstr(error.message, "marlin-24") != NULL,
-                   "the message: %s", error.message);
+            EXPECT(strstr(error.message, formats[i].says) != NULL, "the message: %s", error.message);
         inlay_file_layer_destroy(layer);
         inlay_file_close(file);
     }

@@ -256,19 +256,21 @@ static const struct bad_model bad_models[] = {
 #define PARTS(label_text, config_text, part)                                                                           \
     {                                                                                                                  \
         label_text, config_text, .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}}, .status = MODEL, .name = part,        \
-                                 .says = "make the object of its part the whole config.json"                           \
+                                 .says = "with a prefix, it must be the configuration of that model alone"             \
     }
     PARTS("a part with a type", LLAMA(SIZES ", \"a\": {\"model_type\": \"owl\"}"), "config.a"),
-    PARTS("a part with a vocabulary", LLAMA(SIZES ", \"a\": {\"vocab_size\": 20}"), "config.a"),
-    PARTS("a part with a vocabulary that is a text", LLAMA(SIZES ", \"a\": {\"vocab_size\": \"20\"}"), "config.a"),
-    PARTS("a part with columns", LLAMA(SIZES ", \"a\": {\"hidden_size\": null}"), "config.a"),
-    PARTS("a part with a d_model", LLAMA(SIZES ", \"a\": {\"b\": {\"d_model\": 8}}"), "config.a.b"),
-    PARTS("a part with a dim", LLAMA(SIZES ", \"a\": {\"dim\": {}}"), "config.a"),
-    PARTS("a part with an n_embd", LLAMA(SIZES ", \"a\": {\"n_embd\": 8}"), "config.a"),
+    PARTS("a part with a scale", LLAMA(SIZES ", \"a\": {\"b\": {\"embedding_multiplier\": 8}}"), "config.a"),
+    PARTS("a part with null", LLAMA(SIZES ", \"a\": {\"hidden_size\": null}"), "config.a"),
+    PARTS("a part with a dot in its name", LLAMA(SIZES ", \"a.b\": {\"model_type\": \"owl\"}"), "config.a.b"),
+    PARTS("parts in an array", LLAMA(SIZES ", \"a\": [{\"model_type\": \"owl\"}]"), "config.a"),
     PARTS("a text model", "{\"model_type\": \"llava\", \"text_config\": {" GRANITE SIZES "}}", "config.text_config"),
     PARTS("a text model in a part",
-          "{\"model_type\": \"colpali\", \"vlm_config\": {\"text_config\": {" GRANITE SIZES "}}}",
-          "config.vlm_config.text_config"),
+          "{\"model_type\": \"colpali\", \"vlm_config\": {\"text_config\": {" GRANITE SIZES "}}}", "config.vlm_config"),
+    {"a prefix and no model", "{\"vocab_size\": 20}", .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}}, .status = MODEL,
+     .name = "", .says = "with a prefix, pass its family as `model`"},
+    {"a prefix with and without the family's", LLAMA(SIZES), .prefix = "a.",
+     .tensors = {{"a.embed_tokens.weight", "F32", VOCAB, DIM}, {"a.model.embed_tokens.weight", "F32", VOCAB, DIM}},
+     .status = MODEL, .name = "a.embed_tokens.weight", .says = "a.model.embed_tokens.weight has this prefix, too"},
     {"a part and a given family", "{\"model_type\": \"owl\", \"llm_config\": {" GRANITE SIZES "}}", .model = "granite",
      .prefix = "a.", .tensors = {{"a." LLAMA_ROWS}}, .status = MODEL, .name = "config.llm_config"},
     /* Heads that may not be tied */

@@ -645,10 +645,12 @@ def compare_names(model, folder, model_type):
 
 
 def has_parts(config):
-    """Returns whether an object inside config.json describes a part of the model."""
-    inner = [value for value in config.values() if isinstance(value, dict)]
-    keys = {"model_type", "vocab_size", "hidden_size", "d_model", "dim", "n_embd"}
-    return any(keys & value.keys() or has_parts(value) for value in inner)
+    """Returns whether an object inside config.json may describe a part of the model."""
+    technical = ("rope_scaling", "rope_parameters", "quantization_config", "id2label", "label2id", "task_specific_params")
+    objects = [value for key, value in config.items() if isinstance(value, dict) and key not in technical]
+    arrays = [value for value in config.values() if isinstance(value, list)]
+    plain = all({type(x) for x in array} in ({str}, {int}, {float}, {int, float}, set()) for array in arrays)
+    return any(objects) or not plain
 
 
 def compare_prefix(model, folder, tensors, before, config):

@@ -234,7 +234,7 @@ USAGE = [
     ((*EMBED[:3], "--model", "m", "--positions", "none"), "--positions is defined by the layer of --model"),
     (("embed", "--text", "a", "--model", "m"), "tokenizer"),
     ((*EMBED[:3], "--prefix", "a."), "--prefix requires --model without --table"),
-    ((*EMBED[:3], "--model", "m", "--table", "t", "--prefix", "a."), "give --model without --table"),
+    ((*EMBED[:3], "--model", "m", "--table", "t", "--prefix", "a."), "--prefix requires --model without --table"),
     ((*EMBED[:3], "--model", "m", "--table", "t", "--table-type", "i8"), "--table-type is the element type of"),
     (("selftest", "x"), "'x'"),
     (("selftest", "--digests=1"), "has a value, but the option takes none"),
