@@ -44,8 +44,7 @@ static void add_term(struct inlay_layer_builder *builder, enum inlay_model_term 
 }
 
 /* Adds a step "unknown" if the file has a tensor or setting that may change the rows but isn't used by the family.
-   Types of config.json are exempt without a given prefix: tests compare each with transformers, which ignores the same
-   ones. */
+   Types of config.json are exempt: tests compare each with transformers, which ignores the same ones. */
 static void add_unused(struct inlay_layer_builder *builder)
 {
     const struct inlay_found_model *found = &builder->found;

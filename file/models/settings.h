@@ -53,8 +53,8 @@ struct inlay_settings inlay_settings_of(inlay_file *file, inlay_file_error *erro
     skipped. */
 void inlay_settings_enter(struct inlay_settings *settings, const char *object);
 
-/** Reports INLAY_FILE_ERROR_MODEL if an object inside config.json describes a part of the model: it has a type or a
-    size of the model. */
+/** Reports INLAY_FILE_ERROR_MODEL if an object inside config.json may describe a part of the model: all but a list of
+    technical ones, and those that were skipped. */
 bool inlay_settings_check_parts(const struct inlay_settings *settings);
 
 /** Returns the value of a key of config.json, else of a key of GGUF; null if neither exists. Keys may be null. */
